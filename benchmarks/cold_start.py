@@ -1,4 +1,4 @@
-"""How long a command takes to start, as ratios to what it cannot do without."""
+"""Startup time of commands, as ratios to the import of the library that they need."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def run() -> None:
         ):
             verdict = "met" if took / base <= target else "MISSED"
             print(
-                f"{name}: {1e3 * took:.0f} ms = {took / base:.2f}x {peer} ({1e3 * base:.0f} ms); target under {target:g}x: {verdict}"
+                f"{name}: {1e3 * took:.0f} ms = {took / base:.2f}x the time of `{peer}` ({1e3 * base:.0f} ms); target at most {target:g}x: {verdict}"
             )
 
 

@@ -1,4 +1,4 @@
-"""Discriminants and Parzen densities against the peers; fitting is in our time wherever it is in theirs."""
+"""Benchmarks of discriminants and Parzen densities; our time includes fitting if the peer's does."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MILLION = 1_000_000
 
 
 def blas_scatter(X: np.ndarray, y: np.ndarray, k: int) -> np.ndarray:
-    """A plain blocked scatter: what two passes of BLAS over the rows of each class take."""
+    """Compute scatter matrices block by block, with two passes of BLAS over the rows of each class."""
     n, d = len(X), X.shape[1]
     block = 65536
     sums, counts = np.zeros((k, d)), np.zeros(k)
@@ -80,17 +80,17 @@ def discriminants(report: Report, n: int = MILLION) -> None:
             1,
         )
     )
-    print(f"  posteriors differ by {np.abs(shared.predict_proba(X) - lda.predict_proba(X)).max():.1e} (LDA), "
+    print(f"  posteriors differ by at most {np.abs(shared.predict_proba(X) - lda.predict_proba(X)).max():.1e} (LDA), "
           f"{np.abs(own.predict_proba(X) - qda.predict_proba(X)).max():.1e} (QDA); "
-          f"peak memory of a fit beyond the input: {peak_beyond(lambda: shared.fit(X, y)) / X.nbytes:.1%} of it")  # fmt: skip
-    gaps = X[: n // 10].copy()
-    gaps[rng.random(gaps.shape) < 0.001] = np.nan
+          f"peak memory of a fit beyond the input: {peak_beyond(lambda: shared.fit(X, y)) / X.nbytes:.1%} of the input")  # fmt: skip
+    missing = X[: n // 10].copy()
+    missing[rng.random(missing.shape) < 0.001] = np.nan
     print(
-        f"  {n // 10:,} rows with 0.1 % of cells missing, EM: {timed(lambda: shared.fit(gaps, y[: n // 10])):.2f} s, {shared.n_iter_} steps"
+        f"  {n // 10:,} rows with 0.1 % missing values, EM: {timed(lambda: shared.fit(missing, y[: n // 10])):.2f} s, {shared.n_iter_} iterations"
     )
 
 
-def widths(report: Report, n: int = 20_000) -> None:
+def bandwidths(report: Report, n: int = 20_000) -> None:
     rng = np.random.default_rng(1)
     x = np.concatenate([rng.normal(size=n // 2), rng.normal(4, 0.5, n - n // 2)])[:, None]
     rng.shuffle(x)
@@ -104,27 +104,27 @@ def widths(report: Report, n: int = 20_000) -> None:
     best = min(timed(ours) for _ in range(5))
     report.add(
         Row(
-            f"leave-one-out width, {n:,} points x 20 widths",
+            f"leave-one-out bandwidth, {n:,} points x 20 bandwidths",
             best,
             timed(lambda: search.fit(x)) * 20 / 3,
             "GridSearchCV(KernelDensity), 10 folds",
             200,
-            "3 widths timed, scaled",
+            "3 bandwidths timed, scaled",
         )
     )
     h = float(grid[6])
-    exact = sum(_left_out(x[:, 0], start, h) for start in range(0, n, 500))
+    exact = sum(_leave_one_out(x[:, 0], start, h) for start in range(0, n, 500))
     mine = ParzenDensity(1.0).fit(x).bandwidth_curve([h])["held_out"][0]
     print(
-        f"  leave-one-out log-likelihood at h = {h:.3f} differs from the plain double sum by {abs(mine / exact - 1):.1e}"
+        f"  leave-one-out log-likelihood at h = {h:.3f} has a relative difference from the direct double sum of {abs(mine / exact - 1):.1e}"
     )
 
 
-def _left_out(x: np.ndarray, start: int, h: float) -> float:
+def _leave_one_out(x: np.ndarray, start: int, h: float) -> float:
     part = x[start : start + 500]
-    bumps = np.exp(-0.5 * ((part[:, None] - x) / h) ** 2)
-    bumps[np.arange(len(part)), start + np.arange(len(part))] = 0.0
-    return float(np.log(bumps.sum(axis=1) / ((len(x) - 1) * h * np.sqrt(2 * np.pi))).sum())
+    kernels = np.exp(-0.5 * ((part[:, None] - x) / h) ** 2)
+    kernels[np.arange(len(part)), start + np.arange(len(part))] = 0.0
+    return float(np.log(kernels.sum(axis=1) / ((len(x) - 1) * h * np.sqrt(2 * np.pi))).sum())
 
 
 def line(report: Report, n: int = 100_000) -> None:
@@ -145,7 +145,7 @@ def line(report: Report, n: int = 100_000) -> None:
     mine, fast = versus(ours, fft, 9)
     report.add(
         Row(
-            f"density of {n:,} points at {n:,}: fit and score",
+            f"density of {n:,} points at {n:,} queries: fit and score",
             mine,
             slow,
             "KernelDensity(rtol=1e-9)",
@@ -153,17 +153,17 @@ def line(report: Report, n: int = 100_000) -> None:
             "500 queries timed, scaled",
         )
     )
-    report.add(Row(f"density of {n:,} points at {n:,}: fit and score", mine, fast, "KDEpy's FFT", 1))
+    report.add(Row(f"density of {n:,} points at {n:,} queries: fit and score", mine, fast, "KDEpy's FFT", 1))
     some = slice(0, 1000)
     exact = np.array([np.exp(-0.5 * ((v - x) / h) ** 2).sum() for v in q[some]]) / (n * h * np.sqrt(2 * np.pi))
     peak = exact.max()
     print(
-        f"  error of the peak: ours {np.abs(np.exp(ours()[some]) - exact).max() / peak:.1e}, KDEpy {np.abs(fft()[some] - exact).max() / peak:.1e}"
+        f"  largest error relative to the peak: ours {np.abs(np.exp(ours()[some]) - exact).max() / peak:.1e}, KDEpy {np.abs(fft()[some] - exact).max() / peak:.1e}"
     )
     for size in (10**5, 10**6, 10**7):
         points, queries = rng.normal(size=(size, 1)), rng.normal(size=(size, 1))
         seconds = min(timed(lambda: ParzenDensity(h).fit(points).score_samples(queries)) for _ in range(2))
-        print(f"  {size:>10,} points at as many: {seconds:.3f} s, {1e9 * seconds / size:.0f} ns a point")
+        print(f"  {size:>10,} points, as many queries: {seconds:.3f} s, {1e9 * seconds / size:.0f} ns per point")
 
 
 def rows(report: Report, n: int = 20_000) -> None:
@@ -171,11 +171,13 @@ def rows(report: Report, n: int = 20_000) -> None:
     X, Q, h = rng.normal(size=(n, 3)), rng.normal(size=(n, 3)), 0.25
     peer = KernelDensity(bandwidth=h, rtol=1e-8)
     times = versus(lambda: ParzenDensity(h).fit(X).score_samples(Q), lambda: peer.fit(X).score_samples(Q), 3, 1)
-    report.add(Row(f"density of {n:,} rows x 3 at {n:,}: fit and score", *times, "KernelDensity(rtol=1e-8)", 3))
-    apart = np.abs(
+    report.add(
+        Row(f"density of {n:,} rows x 3 at {n:,} queries: fit and score", *times, "KernelDensity(rtol=1e-8)", 3)
+    )
+    difference = np.abs(
         ParzenDensity(h).fit(X).score_samples(Q[:300]) - KernelDensity(bandwidth=h).fit(X).score_samples(Q[:300])
     ).max()
-    print(f"  log densities differ from the exact ones by {apart:.1e}")
+    print(f"  log densities differ from the exact ones by at most {difference:.1e}")
 
 
-CASES = {"discriminants": discriminants, "widths": widths, "line": line, "rows": rows}
+CASES = {"discriminants": discriminants, "bandwidths": bandwidths, "line": line, "rows": rows}

@@ -1,6 +1,6 @@
-"""Learning and scoring where the data lies: DuckDB, chunks and Spark, against SQL by hand, pandas and MLlib.
+"""Benchmarks of fitting and scoring in DuckDB, in chunks and in Spark, compared with SQL, pandas and MLlib.
 
-Each competitor runs in a process of its own, which also tells how much memory it took at most.
+Each competitor runs in a separate process, which also reports its peak memory.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FOLDER = Path(tempfile.gettempdir()) / "countwise-bench"
 
 
 def table_of(rows: int) -> str:
-    """A Parquet file of ten columns of numbers, ten of names and a class; made once."""
+    """Return a Parquet file with ten numeric columns, ten nominal columns and a class; it is created once."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -41,10 +41,10 @@ def table_of(rows: int) -> str:
             values = pa.array([f"v{t}" for t in range(6)])
             columns[f"k{j}"] = pa.DictionaryArray.from_arrays(codes, values).cast(pa.string())
         columns["y"] = pa.array(np.array(["a", "b", "c"])[y])
-        piece = pa.table(columns)
+        chunk = pa.table(columns)
         if writer is None:
-            writer = pq.ParquetWriter(path.with_suffix(".part"), piece.schema)
-        writer.write_table(piece)
+            writer = pq.ParquetWriter(path.with_suffix(".part"), chunk.schema)
+        writer.write_table(chunk)
     if writer is not None:
         writer.close()
     path.with_suffix(".part").rename(path)
@@ -60,18 +60,18 @@ def connection() -> Any:
 
 
 def peak() -> float:
-    """Megabytes that this process held at most."""
+    """Return the peak memory of this process in megabytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-# -- one competitor a process -------------------------------------------------------------
+# -- each competitor runs in a separate process -------------------------------------------------------------
 
 
 def ours_duckdb(path: str, repeats: int) -> list[float]:
     from countwise import NaiveBayesClassifier
 
-    relation = connection().read_parquet(path)
-    return [min(timed(lambda: NaiveBayesClassifier().fit(relation, "y")) for _ in range(repeats)), peak()]
+    table = connection().read_parquet(path)
+    return [min(timed(lambda: NaiveBayesClassifier().fit(table, "y")) for _ in range(repeats)), peak()]
 
 
 def ours_chunks(path: str, repeats: int) -> list[float]:
@@ -128,8 +128,8 @@ def pandas_scoring(path: str, repeats: int) -> list[float]:
     out = FOLDER / "scored_pandas.parquet"
 
     def work() -> None:
-        shares = model.predict_proba(pd.read_parquet(path))
-        pd.DataFrame(shares, columns=[f"P({c})" for c in model.classes_]).to_parquet(out)
+        posteriors = model.predict_proba(pd.read_parquet(path))
+        pd.DataFrame(posteriors, columns=[f"P({c})" for c in model.classes_]).to_parquet(out)
 
     return [min(timed(work) for _ in range(repeats)), peak()]
 
@@ -148,17 +148,17 @@ def spark_session() -> Any:
 def ours_spark(path: str, repeats: int) -> list[float]:
     from countwise import NaiveBayesClassifier
 
-    relation = spark_session().read.parquet(path).select("y", *(f"k{j}" for j in range(NAMES)))
-    return [min(timed(lambda: NaiveBayesClassifier().fit(relation, "y")) for _ in range(repeats)), peak()]
+    table = spark_session().read.parquet(path).select("y", *(f"k{j}" for j in range(NAMES)))
+    return [min(timed(lambda: NaiveBayesClassifier().fit(table, "y")) for _ in range(repeats)), peak()]
 
 
 def mllib(path: str, repeats: int) -> list[float]:
-    """MLlib's naive Bayes of the same names: indexed, one-hot, multinomial."""
+    """Fit MLlib's naive Bayes to the same nominal columns: indexed, one-hot encoded, multinomial."""
     from pyspark.ml import Pipeline
     from pyspark.ml.classification import NaiveBayesClassifier
     from pyspark.ml.feature import OneHotEncoder, StringIndexer, VectorAssembler
 
-    relation = spark_session().read.parquet(path).select("y", *(f"k{j}" for j in range(NAMES)))
+    table = spark_session().read.parquet(path).select("y", *(f"k{j}" for j in range(NAMES)))
     names = [f"k{j}" for j in range(NAMES)]
     stages = [
         StringIndexer(inputCols=[*names, "y"], outputCols=[*(f"i{n}" for n in names), "label"]),
@@ -166,7 +166,7 @@ def mllib(path: str, repeats: int) -> list[float]:
         VectorAssembler(inputCols=[f"o{n}" for n in names], outputCol="features"),
         NaiveBayesClassifier(modelType="multinomial"),
     ]
-    return [min(timed(lambda: Pipeline(stages=stages).fit(relation)) for _ in range(repeats)), peak()]
+    return [min(timed(lambda: Pipeline(stages=stages).fit(table)) for _ in range(repeats)), peak()]
 
 
 WORK = {
@@ -188,14 +188,16 @@ def engine(report: Report, rows: int = 5_000_000) -> None:
     path = alone("table_of", rows)
     ours, hand, peer = alone("ours_duckdb", path, 3), alone("by_hand", path, 3), alone("pandas_sklearn", path, 1)
     size = f"{rows // 1_000_000}M x 20"
-    report.add(Row(f"fit {size} Parquet by DuckDB", ours[0], hand[0], "SQL by hand", 1 / 1.3, f"{ours[1]:.0f} MB"))
-    report.add(Row(f"fit {size} Parquet by DuckDB", ours[0], peer[0], "pandas and scikit-learn", 3))
+    report.add(
+        Row(f"fit {size} Parquet in DuckDB", ours[0], hand[0], "hand-written SQL", 1 / 1.3, f"{ours[1]:.0f} MB")
+    )
+    report.add(Row(f"fit {size} Parquet in DuckDB", ours[0], peer[0], "pandas and scikit-learn", 3))
     scored, loaded = alone("ours_scoring", path, 2), alone("pandas_scoring", path, 1)
-    report.add(Row(f"score {size} by SQL", scored[0], loaded[0], "pandas and predict_proba", 3))
+    report.add(Row(f"score {size} with SQL", scored[0], loaded[0], "pandas and predict_proba", 3))
 
 
 def growth(report: Report) -> None:
-    """Seconds and megabytes as rows grow; a line through the seconds."""
+    """Report time and memory by number of rows, and fit a line to the times."""
     sizes, seconds = (1_000_000, 5_000_000, 20_000_000), {"DuckDB": [], "chunks": []}
     lines = ["| rows x 20 | DuckDB | memory | chunks | memory |", "|---:|---:|---:|---:|---:|"]
     for rows in sizes:
@@ -208,14 +210,22 @@ def growth(report: Report) -> None:
     for how, times in seconds.items():
         slope, start = np.polyfit(sizes, times, 1)
         off = np.abs(np.polyval([slope, start], sizes) - times) / times
-        report.note(f"{how}: {start:.2f} s and {1e6 * slope:.2f} s a million rows; off by at most {off.max():.0%}.")
+        report.note(
+            f"{how}: {start:.2f} s plus {1e6 * slope:.2f} s per million rows; largest relative residual {off.max():.0%}."
+        )
 
 
 def cluster(report: Report, rows: int = 5_000_000) -> None:
     if has("pyspark"):
         path = alone("table_of", rows)
         report.add(
-            Row("fit 5M x 10 names by Spark", alone("ours_spark", path, 2)[0], alone("mllib", path, 2)[0], "MLlib", 1)
+            Row(
+                "fit 5M x 10 nominal columns in Spark",
+                alone("ours_spark", path, 2)[0],
+                alone("mllib", path, 2)[0],
+                "MLlib",
+                1,
+            )
         )
 
 

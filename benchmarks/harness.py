@@ -1,4 +1,4 @@
-"""Time ours and a peer in one run: interleaved, best of several, as ratios."""
+"""Time countwise and a peer alternately in one run, and report the ratio of the best times."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Any
 
 @dataclass
 class Row:
-    """One comparison. A ratio above 1 means that ours is faster."""
+    """One comparison. A ratio above 1 means that countwise is faster."""
 
     case: str
     ours: float
@@ -52,13 +52,13 @@ class Report:
         )
 
     def note(self, text: str) -> None:
-        """A table, or a sentence, that is no comparison."""
+        """Add a table or a sentence that is not a comparison."""
         self.notes.append(text)
         print(text, flush=True)
 
 
 def head() -> None:
-    print(f"{'case':<58} {'ours ms':>9} {'peer ms':>10} {'ratio':>10}  {'target':<9} {'':<7} peer")
+    print(f"{'case':<58} {'ours (ms)':>9} {'peer (ms)':>10} {'ratio':>10}  {'target':<9} {'':<7} peer")
 
 
 def timed(work: Callable[[], Any]) -> float:
@@ -71,7 +71,7 @@ def timed(work: Callable[[], Any]) -> float:
 def versus(
     ours: Callable[[], Any], peer: Callable[[], Any], repeats: int = 5, peer_repeats: int | None = None
 ) -> tuple[float, float]:
-    """Best of several, the two taking turns, so that a noisy moment hits both."""
+    """Return the best times of both; the runs alternate, so that noise affects both."""
     best_ours, best_peer = float("inf"), float("inf")
     turns = peer_repeats or repeats
     for turn in range(repeats):
@@ -82,7 +82,7 @@ def versus(
 
 
 def peak_beyond(work: Callable[[], Any]) -> int:
-    """Bytes that `work` needs at its peak beyond what is there before, as NumPy and Python account for them."""
+    """Return the peak memory of `work` in bytes, as traced by tracemalloc, beyond the memory in use before."""
     gc.collect()
     tracemalloc.start()
     work()
@@ -92,7 +92,7 @@ def peak_beyond(work: Callable[[], Any]) -> int:
 
 
 def in_a_process(script: str, name: str, *settings: Any) -> Any:
-    """What a competitor of a script takes, in a process of its own."""
+    """Run a function of a benchmark script in a separate process, and return its result."""
     run = subprocess.run(
         [sys.executable, script, name, json.dumps(settings)], capture_output=True, text=True, check=True,
         cwd=Path(script).parent,

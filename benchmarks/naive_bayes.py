@@ -1,4 +1,4 @@
-"""Naive Bayes against the peers; conversion and encoding are in our time, as users have it."""
+"""Benchmarks of naive Bayes; our times include conversion and encoding, as users experience it."""
 
 from __future__ import annotations
 
@@ -40,23 +40,23 @@ def numeric(report: Report, n: int = MILLION) -> None:
                 30,
             )
         )
-    gaps = X.copy()
-    gaps[rng.random(X.shape) < 0.05] = np.nan
-    with_gaps = NaiveBayesClassifier().fit(gaps, y)
+    missing = X.copy()
+    missing[rng.random(X.shape) < 0.05] = np.nan
+    with_missing = NaiveBayesClassifier().fit(missing, y)
     ours = NaiveBayesClassifier().fit(X, y)
     report.add(
         Row(
-            "  5 % NaN against none: fit",
-            *versus(lambda: NaiveBayesClassifier().fit(gaps, y), lambda: NaiveBayesClassifier().fit(X, y)),
-            "ourselves",
+            "  5 % missing values compared with none: fit",
+            *versus(lambda: NaiveBayesClassifier().fit(missing, y), lambda: NaiveBayesClassifier().fit(X, y)),
+            "countwise without missing values",
             1 / 1.5,
         )
     )
     report.add(
         Row(
-            "  5 % NaN against none: predict_proba",
-            *versus(lambda: with_gaps.predict_proba(gaps), lambda: ours.predict_proba(X)),
-            "ourselves",
+            "  5 % missing values compared with none: predict_proba",
+            *versus(lambda: with_missing.predict_proba(missing), lambda: ours.predict_proba(X)),
+            "countwise without missing values",
             1 / 1.5,
         )
     )
@@ -67,9 +67,9 @@ def numeric(report: Report, n: int = MILLION) -> None:
 def memory(name: str, X: np.ndarray, work) -> None:
     work()
     extra = peak_beyond(work)
-    share = extra / X.nbytes
+    proportion = extra / X.nbytes
     print(
-        f"  peak memory beyond the input, {name}: {extra / 1e6:.0f} MB = {share:.1%} of it (target 20 %: {'met' if share < 0.2 else 'MISSED'})"
+        f"  peak memory beyond the input, {name}: {extra / 1e6:.0f} MB = {proportion:.1%} of the input (target 20 %: {'met' if proportion < 0.2 else 'MISSED'})"
     )
 
 
@@ -141,27 +141,27 @@ def mixed(report: Report, n: int = 500_000) -> None:
     X, y = mixed_table(n, 3)
     held, truth = mixed_table(100_000, 4)
     numbers = [c for c in X if X[c].dtype.kind == "f"]
-    words = [c for c in X if c not in numbers]
+    nominal = [c for c in X if c not in numbers]
 
     def peer():
         return make_pipeline(
             make_column_transformer(
                 (make_pipeline(SimpleImputer(strategy="median"), KBinsDiscretizer(10, encode="ordinal", strategy="quantile", quantile_method="averaged_inverted_cdf")), numbers),
-                (make_pipeline(SimpleImputer(strategy="most_frequent"), OrdinalEncoder()), words),
+                (make_pipeline(SimpleImputer(strategy="most_frequent"), OrdinalEncoder()), nominal),
             ),
             CategoricalNB(),
         ).fit(X, y)  # fmt: skip
 
-    for law in (None, "kernel", "auto"):
+    for distribution in (None, "kernel", "auto"):
 
-        def ours(law=law):
-            return NaiveBayesClassifier(law).fit(X, y)
+        def ours(distribution=distribution):
+            return NaiveBayesClassifier(distribution).fit(X, y)
 
         losses = [log_loss(truth, model.predict_proba(held)) for model in (ours(), peer())]
-        note = f"log-loss {losses[0]:.4f} against {losses[1]:.4f}"
+        note = f"log-loss {losses[0]:.4f}, peer {losses[1]:.4f}"
         report.add(
             Row(
-                f"mixed, 5 % missing, {n:,} x 8, laws {law or 'by type'}: fit",
+                f"mixed, 5 % missing, {n:,} x 8, distributions {distribution or 'by type'}: fit",
                 *versus(ours, peer, 5, 2),
                 "impute + KBins + encode + CategoricalNB",
                 10,
@@ -195,7 +195,7 @@ def kernels(report: Report, n: int = 50_000) -> None:
     for j in range(5):
         density = model.densities_[f"x{j}"]
         for c in range(2):
-            points, h, q = X[y == c, j], density.widths[c], Q[:200, j]
+            points, h, q = X[y == c, j], density.bandwidths[c], Q[:200, j]
             exact = np.log(
                 np.exp(-0.5 * ((q[:, None] - points) / h) ** 2).sum(axis=1) / (len(points) * h * np.sqrt(2 * np.pi))
             )
@@ -206,7 +206,7 @@ def kernels(report: Report, n: int = 50_000) -> None:
             *versus(ours, peer),
             "KDEpy FFT (approximate)",
             1,
-            f"our largest error of log f {error:.1e} (target 1e-9)",
+            f"our largest error of the log density {error:.1e} (target 1e-9)",
         )
     )
 
@@ -222,12 +222,12 @@ def text(report: Report, n: int = 100_000, words: int = 50_000) -> None:
     )
     X.sum_duplicates()
     y = rng.integers(0, 4, n)
-    for law, peer in (("multinomial", MultinomialNB), ("bernoulli", BernoulliNB)):
-        fit = lambda law=law: NaiveBayesClassifier(law).fit(X, y)  # noqa: E731
+    for name, peer in (("multinomial", MultinomialNB), ("bernoulli", BernoulliNB)):
+        fit = lambda name=name: NaiveBayesClassifier(name).fit(X, y)  # noqa: E731
         ours, theirs = fit(), peer().fit(X, y)
         report.add(
             Row(
-                f"sparse text {n:,} x {words:,}: {law} fit",
+                f"sparse text {n:,} x {words:,}: {name} fit",
                 *versus(fit, lambda peer=peer: peer().fit(X, y)),
                 peer.__name__,
                 1,
@@ -235,7 +235,7 @@ def text(report: Report, n: int = 100_000, words: int = 50_000) -> None:
         )
         report.add(
             Row(
-                f"sparse text: {law} predict_proba",
+                f"sparse text: {name} predict_proba",
                 *versus(lambda: ours.predict_proba(X), lambda: theirs.predict_proba(X)),
                 peer.__name__,
                 1,

@@ -1,6 +1,6 @@
-"""Bayesian networks against pyAgrum and pgmpy, on a network of ALARM's shape with random tables.
+"""Benchmarks of Bayesian networks: pyAgrum and pgmpy, on the structure of ALARM with random tables.
 
-Each competitor runs in a process of its own: some change the threads of others that are imported beside them.
+Each competitor runs in a separate process, because some change the number of threads of other libraries.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ import numpy as np
 from harness import Report, Row, has, in_a_process, timed
 
 ROWS, PARENTS = 100_000, 3
-MORE_PARENTS = (
-    4  # for climbing: a node of ALARM has so many, and pyAgrum's search with a tabu list keeps to no limit of 3
-)
+# For hill climbing: a node of ALARM has 4 parents, and pyAgrum's search with a tabu list ignores a limit of 3.
+MORE_PARENTS = 4
 Codes = dict[str, np.ndarray]
 
-# The nodes of ALARM (Beinlich, Suermondt, Chavez and Cooper, 1989): how many values each has, and its parents.
+# The nodes of ALARM (Beinlich, Suermondt, Chavez and Cooper, 1989): number of values and parents of each.
 ALARM = {
     "hypovolemia": (2, ""), "lvfailure": (2, ""), "history": (2, "lvfailure"),
     "lvedvolume": (3, "hypovolemia lvfailure"), "cvp": (3, "lvedvolume"), "pcwp": (3, "lvedvolume"),
@@ -42,23 +41,23 @@ KNOWN = {"hrbp": 2, "press": 1, "expco2": 3, "bp": 0, "pap": 1}
 
 
 def tables(seed: int = 0) -> dict[str, np.ndarray]:
-    """P(node | parents), drawn evenly from all laws."""
+    """Return random tables P(node | parents), drawn from Dirichlet distributions."""
     rng = np.random.default_rng(seed)
     return {v: rng.dirichlet(np.full(SIZES[v], 0.7), size=[SIZES[p] for p in ABOVE[v]]) for v in ALARM}
 
 
 def drawn(seed: int = 0, rows: int = ROWS) -> Codes:
-    """Rows of the network, as codes."""
+    """Return rows sampled from the network, as codes."""
     rng = np.random.default_rng(1000 + seed)
-    law, found = tables(seed), {}
+    cpts, found = tables(seed), {}
     for v in ALARM:
-        share = law[v][tuple(found[p] for p in ABOVE[v])].reshape(-1, SIZES[v]).cumsum(axis=1)
-        found[v] = np.minimum((rng.random((rows, 1)) > share).sum(axis=1), SIZES[v] - 1)
+        cumulative = cpts[v][tuple(found[p] for p in ABOVE[v])].reshape(-1, SIZES[v]).cumsum(axis=1)
+        found[v] = np.minimum((rng.random((rows, 1)) > cumulative).sum(axis=1), SIZES[v] - 1)
     return found
 
 
 def frame(kind: str, seed: int = 0) -> Any:
-    """The rows as a pandas frame of strings, categories or integers."""
+    """Return the rows as a pandas frame of strings, categories or integers."""
     import pandas as pd
 
     codes = drawn(seed)
@@ -74,7 +73,7 @@ def frame(kind: str, seed: int = 0) -> Any:
 
 
 def families(X: Any, score: str = "bic") -> Any:
-    """To judge structures by, whoever found them."""
+    """Return the family scores, which evaluate any structure."""
     from countwise.data.frames import frame_of
     from countwise.data.schema import Schema
     from countwise.network.family_scores import Families
@@ -111,7 +110,7 @@ def fit_tan(X: Any, target: str = "hr") -> Any:
 
 
 def net() -> Any:
-    """The network itself, drawn by hand."""
+    """Return the network itself, built node by node."""
     from countwise import BayesNetwork
 
     drawn_net = BayesNetwork()
@@ -126,12 +125,12 @@ def net() -> Any:
 
 
 def bic_of(arcs: list[list[str]], seed: int) -> float:
-    """The BIC of a structure, whoever found it."""
+    """Return the BIC of a structure."""
     scores = families(frame("integers", seed))
     return float(sum(scores.many([(v, [p for p, c in arcs if c == v]) for v in ABOVE])))
 
 
-# -- one competitor a process ---------------------------------------------------------
+# -- each competitor runs in a separate process ---------------------------------------------------------
 
 
 def best_of(work: Callable[[], Any], repeats: int) -> float:
@@ -159,17 +158,17 @@ def ours_searches() -> list[float]:
     return [best_of(lambda: fit_orders(X), 2), best_of(lambda: fit_tan(X), 5)]
 
 
-def asked() -> list[dict[str, int]]:
-    """Two sets of evidence, to be told in turn."""
+def evidence() -> list[dict[str, int]]:
+    """Return two sets of evidence, used alternately."""
     return [KNOWN, {**KNOWN, "hrbp": 0}]
 
 
 def ours_marginals() -> list[float]:
-    model, known = net(), asked()
+    model, known = net(), evidence()
     model.marginals(known[0])
 
     def anew() -> Any:
-        model.net_ = replace(model.net_)  # nothing is kept of what was worked out before
+        model.net_ = replace(model.net_)  # discards cached results
         return model.marginals(known[0])
 
     first = best_of(anew, 50)
@@ -177,15 +176,15 @@ def ours_marginals() -> list[float]:
     return [first, again]
 
 
-def told(X: Any) -> tuple[Any, Any]:
-    """All columns but one, and that one as the class."""
+def split_target(X: Any) -> tuple[Any, Any]:
+    """Return all columns but one, and that column as the class."""
     return X.drop(columns="hr"), X["hr"].astype(str)
 
 
 def ours_classes(kind: str) -> list[Any]:
     from countwise import BayesNetworkClassifier
 
-    X, y = told(frame(kind))
+    X, y = split_target(frame(kind))
     model = BayesNetworkClassifier("tan").fit(X, y)
     return [best_of(lambda: model.predict(X), 7), float((model.predict(X) == y).mean())]
 
@@ -194,8 +193,8 @@ def agrum_classes(kind: str) -> list[Any]:
     from pyagrum.lib.discreteTypeProcessor import DiscreteTypeProcessor
     from pyagrum.skbn import BNClassifier
 
-    X, y = told(frame(kind))
-    X = X.astype(str)  # it takes words, and numbers
+    X, y = split_target(frame(kind))
+    X = X.astype(str)  # it expects strings
     model = BNClassifier(
         type_processor=DiscreteTypeProcessor(), learningMethod="TAN", prior="Smoothing", priorWeight=1
     )
@@ -206,18 +205,18 @@ def agrum_classes(kind: str) -> list[Any]:
 
 
 def agrum_network(labels: bool = True) -> Any:
-    """The network as pyAgrum has it; without labels its values are whole numbers."""
+    """Return the network in pyAgrum; without labels the values are integers."""
     import pyagrum as gum
 
-    bn, law = gum.BayesNet(), tables()
+    bn, cpts = gum.BayesNet(), tables()
     for v, n in SIZES.items():
-        words = [f"{v}_{i}" for i in range(n)]
-        bn.add(gum.LabelizedVariable(v, v, words) if labels else gum.RangeVariable(v, v, 0, n - 1))
+        values = [f"{v}_{i}" for i in range(n)]
+        bn.add(gum.LabelizedVariable(v, v, values) if labels else gum.RangeVariable(v, v, 0, n - 1))
     for v, above in ABOVE.items():
         for p in above:
             bn.addArc(p, v)
         for place in np.ndindex(*(SIZES[p] for p in above)):
-            bn.cpt(v)[dict(zip(above, place, strict=True))] = law[v][place].tolist()
+            bn.cpt(v)[dict(zip(above, place, strict=True))] = cpts[v][place].tolist()
     return bn
 
 
@@ -271,17 +270,17 @@ def agrum_climb(seed: int, tabu: bool) -> list[Any]:
 def agrum_marginals() -> list[float]:
     import pyagrum as gum
 
-    bn, known = agrum_network(False), asked()
+    bn, known = agrum_network(False), evidence()
     kept = gum.LazyPropagation(bn)
 
-    def ask(engine: Any, turn: int) -> list[np.ndarray]:
+    def query(engine: Any, turn: int) -> list[np.ndarray]:
         engine.setEvidence(known[turn % 2])
         engine.makeInference()
         return [engine.posterior(v).toarray() for v in ABOVE]
 
-    ask(kept, 1)
-    first = best_of(lambda: ask(gum.LazyPropagation(bn), 0), 50)
-    return [first, min(timed(lambda turn=turn: ask(kept, turn)) for turn in range(50))]  # type: ignore[misc]
+    query(kept, 1)
+    first = best_of(lambda: query(gum.LazyPropagation(bn), 0), 50)
+    return [first, min(timed(lambda turn=turn: query(kept, turn)) for turn in range(50))]  # type: ignore[misc]
 
 
 def pgmpy_tables(kind: str) -> float:
@@ -335,7 +334,7 @@ def ordering(report: Report) -> None:
 
 
 def climbing(report: Report, seeds: int = 5, restarts: int = 3) -> None:
-    """Speed, and which structure is the better."""
+    """Compare the times, and the BIC of the structures."""
     if not has("pyagrum"):
         return
     for seed in range(seeds):
@@ -344,7 +343,7 @@ def climbing(report: Report, seeds: int = 5, restarts: int = 3) -> None:
         for tabu in (False, True):
             seconds, others = alone("agrum_climb", seed, tabu)
             gain = reached - bic_of(others, seed)
-            note = f"BIC {gain:+.1f} to theirs: {'met' if gain >= -1e-6 else 'MISSED'}"
+            note = f"BIC {gain:+.1f} relative to the peer: {'met' if gain >= -1e-6 else 'MISSED'}"
             against = f"pyAgrum {'with tabu list' if tabu else 'greedy'}"
             report.add(Row(f"hill climbing, network {seed}", plain, seconds, against, 3))
             report.add(Row(f"hill climbing, network {seed}, {restarts} restarts", longer, seconds, against, 3, note))
@@ -352,14 +351,14 @@ def climbing(report: Report, seeds: int = 5, restarts: int = 3) -> None:
 
 def searching(report: Report) -> None:
     orders, tan = alone("ours_searches")
-    print(f"  search over orderings {1e3 * orders:.0f} ms, tree beside the class {1e3 * tan:.0f} ms")
+    print(f"  search over orderings {1e3 * orders:.0f} ms, TAN {1e3 * tan:.0f} ms")
 
 
 def marginals(report: Report) -> None:
     if has("pyagrum"):
         ours, peer = alone("ours_marginals"), alone("agrum_marginals")
-        report.add(Row("37 marginals after evidence", ours[0], peer[0], "pyAgrum LazyPropagation", 1))
-        report.add(Row("the same with new evidence", ours[1], peer[1], "pyAgrum LazyPropagation", 1))
+        report.add(Row("37 marginals given evidence", ours[0], peer[0], "pyAgrum LazyPropagation", 1))
+        report.add(Row("37 marginals given changed evidence", ours[1], peer[1], "pyAgrum LazyPropagation", 1))
 
 
 def classes(report: Report) -> None:
@@ -368,9 +367,16 @@ def classes(report: Report) -> None:
     seconds, right = alone("agrum_classes", "strings")
     for kind in ("strings", "categories"):
         ours = alone("ours_classes", kind)
-        note = f"right in {ours[1]:.1%}, theirs in {right:.1%}"
+        note = f"accuracy {ours[1]:.1%}, peer {right:.1%}"
         report.add(
-            Row(f"{ROWS // 1000}k rows of {kind} told by a TAN", ours[0], seconds, "pyAgrum BNClassifier", 20, note)
+            Row(
+                f"TAN predictions of {ROWS // 1000}k rows of {kind}",
+                ours[0],
+                seconds,
+                "pyAgrum BNClassifier",
+                20,
+                note,
+            )
         )
 
 

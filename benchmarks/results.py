@@ -1,4 +1,4 @@
-"""The results page: a section for each case, written anew when the case is run with --write."""
+"""Results page: one section for each case, updated when the case is run with --write."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from harness import Row
 PAGE = Path(__file__).with_name("RESULTS.md")
 HEAD = """# Results
 
-Written by `make bench ARGS="--write [case ...]"`. A ratio above 1 says how many times as fast as the peer; both ran on
-the same machine in the same run, the best of several turns.
+Written by `make bench ARGS="--write [case ...]"`. The ratio is the time of the peer divided by the time of
+countwise. Both ran on the same machine in the same run; each time is the best of several.
 """
 
 
 def section(case: str, where: str, rows: Sequence[Row], notes: Sequence[str]) -> str:
-    """A case as Markdown."""
+    """Return the results of a case as Markdown."""
     lines = [f"## {case}", "", where, ""]
     if rows:
-        lines += ["| what | ours | peer | ratio | wanted | against |", "|---|---:|---:|---:|---:|---|"]
+        lines += ["| case | countwise | peer | ratio | target | peer is |", "|---|---:|---:|---:|---:|---|"]
         lines += [
             f"| {r.case}{f' ({r.note})' if r.note else ''} | {_seconds(r.ours)} | {_seconds(r.peer)} | {r.ratio:.2f} "
             f"| {'' if r.target is None else f'{r.target:.2f}'} | {r.against} |"
@@ -35,7 +35,7 @@ def _seconds(t: float) -> str:
 
 
 def write(fresh: dict[str, str]) -> None:
-    """Put sections in the place of those of the same case."""
+    """Replace the sections of these cases."""
     old = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
     kept = {
         m.group(1): m.group(0).rstrip() + "\n" for m in re.finditer(r"^## (.+?)\n.*?(?=^## |\Z)", old, re.M | re.S)

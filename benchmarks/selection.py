@@ -1,4 +1,4 @@
-"""Cuts, filters and wrappers against Orange, optbinning, scikit-learn, mlxtend and pyAgrum."""
+"""Benchmarks of cut points, filters and wrappers: Orange, optbinning, scikit-learn, mlxtend and pyAgrum."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def cuts(report: Report, n: int = 200_000, d: int = 10) -> None:
     same = all(
         len(mine[f"x{j}"]) == len(theirs[j]) and np.allclose(mine[f"x{j}"], theirs[j], rtol=1e-12) for j in range(d)
     )
-    note = f"{sum(map(len, theirs))} cuts, {'the same' if same else 'NOT the same'}"
+    note = f"{sum(map(len, theirs))} cuts, {'identical' if same else 'NOT identical'}"
     report.add(Row(f"MDL cuts {n:,} x {d}, 3 classes", *versus(ours, orange, 7, 3), "Orange EntropyMDL", 10, note))
-    note = f"{sum(map(len, optbinning()))} cuts of its own"
+    note = f"{sum(map(len, optbinning()))} cuts by the peer"
     report.add(Row(f"MDL cuts {n:,} x {d}, 3 classes", *versus(ours, optbinning, 5, 2), "optbinning MDLP", 1, note))
 
 
@@ -57,8 +57,8 @@ def filter_table(n: int, seed: int = 2):
     table: dict[str, object] = {}
     for j in range(25):
         table[f"number {j}"] = rng.normal(size=n) + j / 25 * y
-        words = np.array([f"value {k}" for k in range(2 + j)], dtype=object)
-        table[f"name {j}"] = words[(rng.integers(0, len(words), n) + y * (rng.random(n) < j / 50)) % len(words)]
+        values = np.array([f"value {k}" for k in range(2 + j)], dtype=object)
+        table[f"name {j}"] = values[(rng.integers(0, len(values), n) + y * (rng.random(n) < j / 50)) % len(values)]
     return pd.DataFrame(table), np.array(["a", "b", "c"], dtype=object)[y]
 
 
@@ -70,11 +70,11 @@ def filters(report: Report, n: int = 500_000) -> None:
         return attribute_scores(X, y)
 
     def peer():
-        ranges = KBinsDiscretizer(
+        bins = KBinsDiscretizer(
             10, encode="ordinal", strategy="quantile", quantile_method="averaged_inverted_cdf"
         ).fit_transform(X[numbers])
         codes = OrdinalEncoder().fit_transform(X[names])
-        return mutual_info_classif(np.hstack([ranges, codes]), y, discrete_features=True)
+        return mutual_info_classif(np.hstack([bins, codes]), y, discrete_features=True)
 
     mine, theirs = ours(), peer()
     gains = dict(zip(mine["attribute"], mine["information_gain"], strict=True))
@@ -85,7 +85,7 @@ def filters(report: Report, n: int = 500_000) -> None:
             *versus(ours, peer, 5, 2),
             "KBins + encode + mutual_info_classif",
             10,
-            f"8 scores against 1; largest difference of MI {error:.0e}",
+            f"8 scores, peer 1; largest difference of MI {error:.0e}",
         )
     )
 
@@ -118,7 +118,7 @@ def forward(report: Report, n: int = 20_000, d: int = 50) -> None:
             peer,
             "SequentialFeatureSelector(GaussianNB())",
             100,
-            "the same subset" if same else "NOT the same subset",
+            "identical subsets" if same else "NOT identical subsets",
         )
     )
     started = time.perf_counter()
@@ -132,7 +132,7 @@ def forward(report: Report, n: int = 20_000, d: int = 50) -> None:
             peer,
             "mlxtend",
             None,
-            "the same subset" if same else "NOT the same subset",
+            "identical subsets" if same else "NOT identical subsets",
         )
     )
 
@@ -186,30 +186,30 @@ def pairs(report: Report, n: int = 500_000, d: int = 100) -> None:
             each * n_pairs,
             "pyAgrum",
             20,
-            f"peer: {len(names)} pairs timed, loading left out; largest difference {error:.0e}",
+            f"peer: {len(names)} pairs timed without loading; largest difference {error:.0e}",
         )
     )
 
 
-def laws(report: Report, n: int = 500_000) -> None:
-    """Not a race: the law that each column chooses for itself against MDL ranges everywhere."""
+def distributions(report: Report, n: int = 500_000) -> None:
+    """Compare the log-loss, not the time, of distributions chosen by column with that of MDL bins for all columns."""
     X, y = mixed_table(n, 3)
     held, truth = mixed_table(200_000, 4)
 
-    def fitted(law):
-        return NaiveBayesClassifier(law).fit(X, y)
+    def fitted(name):
+        return NaiveBayesClassifier(name).fit(X, y)
 
-    losses = {law: log_loss(truth, fitted(law).predict_proba(held)) for law in ("auto", "mdl")}
-    told = ", ".join(f"{law} {loss:.5f}" for law, loss in losses.items())
+    losses = {name: log_loss(truth, fitted(name).predict_proba(held)) for name in ("auto", "mdl")}
+    note = ", ".join(f"{name} {loss:.5f}" for name, loss in losses.items())
     row = Row(
-        f"log-loss of auto over MDL everywhere, {n:,} x 8 with gaps",
+        f"log-loss of 'auto' and of MDL bins, {n:,} x 8, 5 % missing",
         losses["auto"],
         losses["mdl"],
-        "MDL ranges everywhere",
+        "MDL bins for all columns",
         1,
-        f"not a time; {told}",
+        f"log-loss, not a time; {note}",
     )
     report.add(row)
 
 
-CASES = {"cuts": cuts, "filters": filters, "forward": forward, "pairs": pairs, "laws": laws}
+CASES = {"cuts": cuts, "filters": filters, "forward": forward, "pairs": pairs, "distributions": distributions}

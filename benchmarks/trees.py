@@ -1,7 +1,7 @@
-"""Trees against the peers: growing with every threshold or with bins, mixed tables, asking, memory.
+"""Benchmarks of trees: exact and binned thresholds, mixed tables, prediction, memory.
 
-LightGBM is timed if it is installed, rpart if there is an `Rscript` that has it, Weka's REPTree if COUNTWISE_WEKA names
-the jar. Their own readers are not in their times: R and Weka tell how long the tree itself took.
+LightGBM is timed if it is installed, rpart if `Rscript` can load it, and Weka's REPTree if COUNTWISE_WEKA is the path of
+its jar. Times of R and Weka exclude reading the data: both report the time of growing the tree.
 """
 
 from __future__ import annotations
@@ -29,16 +29,17 @@ DEPTH = 10
 
 
 def numbers(n: int, d: int = 20) -> tuple[np.ndarray, np.ndarray]:
-    """Columns of which seven tell something of two classes; single precision, so that all read the same numbers."""
+    """Return columns of which seven are informative about two classes; single precision, equal for all libraries."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, d)).astype(np.float32).astype(np.float64)
-    told = X[:, 0] * X[:, 1] + np.sin(2 * X[:, 2]) + X[:, 3] ** 2 - X[:, 4] * (X[:, 5] > 0) + 0.5 * X[:, 6]
-    return X, (told + rng.normal(size=n) > np.median(told)).astype(np.int64)
+    signal = X[:, 0] * X[:, 1] + np.sin(2 * X[:, 2]) + X[:, 3] ** 2 - X[:, 4] * (X[:, 5] > 0) + 0.5 * X[:, 6]
+    return X, (signal + rng.normal(size=n) > np.median(signal)).astype(np.int64)
 
 
 def different_nodes(ours: TreeClassifier, peer: DecisionTreeClassifier) -> tuple[int, int, int]:
-    """Walk both trees together; how many nodes were compared, how many ask another attribute that gains as much, and
-    how many ask what gains less or more. Below a difference there is nothing to compare.
+    """Return the number of nodes compared, of ties (another attribute with the same gain) and of other differences.
+
+    Both trees are traversed together; nodes below a difference are not compared.
     """
     tree, other = ours.tree_, peer.tree_
     pairs, compared, ties, different = [(0, 0)], 0, 0, 0
@@ -57,8 +58,8 @@ def different_nodes(ours: TreeClassifier, peer: DecisionTreeClassifier) -> tuple
             tied = not leaf and tree.attribute[k] >= 0
             if tied:
                 gains = tree.candidates(k).gains
-                gap = abs(float(gains[tree.attribute[k]] - gains[other.feature[j]]))
-                tied = gap <= 1e-12 and tree.attribute[k] != other.feature[j]
+                difference = abs(float(gains[tree.attribute[k]] - gains[other.feature[j]]))
+                tied = difference <= 1e-12 and tree.attribute[k] != other.feature[j]
             ties += tied
             different += not tied
     return compared, ties, different
@@ -86,8 +87,8 @@ def exact_and_binned(report: Report, n: int = MILLION) -> None:
     note = f"{compared} nodes compared, {ties} ties, {different} different"
     report.add(Row(f"tree {name}: exact", ours, theirs, "DecisionTreeClassifier", 12, note))
     bins = min(timed(lambda: binned.fit(X, y)) for _ in range(5))
-    told = f"accuracy {binned.score(X, y):.4f} against {peer.score(X, y):.4f}"
-    report.add(Row(f"tree {name}: 255 bins", bins, theirs, "DecisionTreeClassifier", 100, told))
+    note = f"accuracy {binned.score(X, y):.4f}, peer {peer.score(X, y):.4f}"
+    report.add(Row(f"tree {name}: 255 bins", bins, theirs, "DecisionTreeClassifier", 100, note))
     light = lightgbm_tree(X, y)
     if light is not None:
         pair = versus(lambda: binned.fit(X, y), light, 5, 5)
@@ -100,7 +101,7 @@ def exact_and_binned(report: Report, n: int = MILLION) -> None:
 
 
 def mixed(n: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Ten columns of numbers and ten of names, with three to twenty values each."""
+    """Return ten numeric and ten nominal columns with three to twenty values each, and a class."""
     rng = np.random.default_rng(1)
     X: dict[str, np.ndarray] = {f"x{j}": rng.normal(size=n).astype(np.float32).astype(np.float64) for j in range(10)}
     codes = {}
@@ -108,12 +109,12 @@ def mixed(n: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
         size = (3, 4, 5, 6, 8, 10, 12, 15, 18, 20)[j]
         codes[j] = rng.integers(0, size, n)
         X[f"n{j}"] = np.array([f"v{v:02d}" for v in range(size)], dtype=object)[codes[j]]
-    told = X["x0"] * (codes[0] == 1) + X["x1"] + (codes[5] % 3) - 0.5 * (codes[9] % 4) + (codes[7] > 9) * X["x2"]
-    return X, np.where(told + rng.normal(size=n) > np.median(told), "yes", "no")
+    signal = X["x0"] * (codes[0] == 1) + X["x1"] + (codes[5] % 3) - 0.5 * (codes[9] % 4) + (codes[7] > 9) * X["x2"]
+    return X, np.where(signal + rng.normal(size=n) > np.median(signal), "yes", "no")
 
 
 def in_r(X: dict[str, np.ndarray], y: np.ndarray, folder: Path) -> float | None:
-    """Seconds that rpart takes, as R tells them."""
+    """Return the seconds that rpart takes, as measured by R."""
     if shutil.which("Rscript") is None:
         return None
     rows = zip(*X.values(), y, strict=True)
@@ -129,7 +130,7 @@ def in_r(X: dict[str, np.ndarray], y: np.ndarray, folder: Path) -> float | None:
 
 
 def in_weka(X: dict[str, np.ndarray], y: np.ndarray, folder: Path) -> float | None:
-    """Seconds that REPTree takes to build its model, as Weka tells them."""
+    """Return the seconds that REPTree takes to build its model, as reported by Weka."""
     jar = os.environ.get("COUNTWISE_WEKA")
     if not jar:
         return None
@@ -146,7 +147,7 @@ def in_weka(X: dict[str, np.ndarray], y: np.ndarray, folder: Path) -> float | No
 
 
 def in_orange(X: dict[str, np.ndarray], y: np.ndarray, folder: Path) -> float | None:
-    """Seconds that Orange's tree takes, with a branch for each value as ours."""
+    """Return the seconds that Orange's tree takes, with one branch for each value like ours."""
     if importlib.util.find_spec("Orange") is None:
         return None
     from Orange.classification import TreeLearner
@@ -161,8 +162,8 @@ def in_orange(X: dict[str, np.ndarray], y: np.ndarray, folder: Path) -> float | 
             values, codes = np.unique(column.astype(str), return_inverse=True)
             variables.append(DiscreteVariable(name, values.tolist()))
             columns.append(codes.astype(np.float64))
-    told = DiscreteVariable("target", ["no", "yes"])
-    table = Table.from_numpy(Domain(variables, told), np.column_stack(columns), (y == "yes").astype(np.float64))
+    target = DiscreteVariable("target", ["no", "yes"])
+    table = Table.from_numpy(Domain(variables, target), np.column_stack(columns), (y == "yes").astype(np.float64))
     return timed(lambda: TreeLearner(binarize=False, max_depth=DEPTH)(table))
 
 
@@ -192,31 +193,33 @@ def mixed_tables(report: Report, n: int = 200_000) -> None:
     fastest = min(peers, key=lambda name: peers[name])
     note = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in peers.items())
     report.add(Row(f"tree {n:,} x 20 mixed, multiway", ours, peers[fastest], f"{fastest} ({note})", 4))
-    gaps = {name: column.copy() for name, column in X.items()}
+    missing = {name: column.copy() for name, column in X.items()}
     rng = np.random.default_rng(2)
-    for column in gaps.values():
+    for column in missing.values():
         column[rng.random(n) < 0.02] = np.nan if column.dtype.kind == "f" else None
-    fractions = min(timed(lambda: model.fit(gaps, y)) for _ in range(3))
-    report.add(Row("the same with 2 % of all cells missing, fractions", fractions, peers[fastest], fastest))
+    fractions = min(timed(lambda: model.fit(missing, y)) for _ in range(3))
+    report.add(
+        Row(f"tree {n:,} x 20 mixed, 2 % missing values, fractional instances", fractions, peers[fastest], fastest)
+    )
 
 
 # -- memory -------------------------------------------------------------------------
 
 
 def peak_of_process(thresholds: str, folder: Path) -> float:
-    """Bytes that a process needs at its peak beyond what it had before it grew a tree, over those of its input.
+    """Return the peak memory of a process while it grows a tree, relative to the size of its input.
 
-    The rows come from a file: to make them takes more memory than to learn from them.
+    The rows are read from a file, because generating them takes more memory than fitting.
     """
     code = (
         "import re, numpy as np\n"
-        "def told(word): return 1024 * int(re.search(word + r':\\s+(\\d+)', open('/proc/self/status').read())[1])\n"
+        "def memory(word): return 1024 * int(re.search(word + r':\\s+(\\d+)', open('/proc/self/status').read())[1])\n"
         "from countwise import TreeClassifier\n"
         "X, y = np.load('X.npy'), np.load('y.npy')\n"
         f"TreeClassifier('gini', max_depth=2, thresholds={thresholds!r}).fit(X[:50000], y[:50000])\n"
-        "open('/proc/self/clear_refs', 'w').write('5'); before = told('VmRSS')  # the peak begins anew\n"
+        "open('/proc/self/clear_refs', 'w').write('5'); before = memory('VmRSS')  # resets the peak\n"
         f"TreeClassifier('gini', max_depth={DEPTH}, thresholds={thresholds!r}).fit(X, y)\n"
-        "print((told('VmHWM') - before) / X.nbytes)\n"
+        "print((memory('VmHWM') - before) / X.nbytes)\n"
     )
     run = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True)
     return float(run.stdout)
@@ -230,10 +233,10 @@ def memory(report: Report, n: int = MILLION) -> None:
         np.save(Path(folder) / "X.npy", X)
         np.save(Path(folder) / "y.npy", y)
         for thresholds, most in (("exact", 2.0), ("binned", 0.5)):
-            share = peak_of_process(thresholds, Path(folder))
+            ratio = peak_of_process(thresholds, Path(folder))
             print(
-                f"peak memory of the process beyond the input, {thresholds}: {share:.2f}x the input "
-                f"(at most {most:g}x) {'met' if share <= most else 'MISSED'}"
+                f"peak memory of the process beyond the input, {thresholds}: {ratio:.2f}x the input "
+                f"(target at most {most:g}x: {'met' if ratio <= most else 'MISSED'})"
             )
 
 

@@ -1,9 +1,10 @@
-"""The documentation site: pages in Markdown, a reference made from docstrings and commands, pictures made by the code."""
+"""The documentation site: pages in Markdown, a reference from docstrings and commands, pictures made by the code."""
 
 from __future__ import annotations
 
 import html
 import importlib
+import inspect
 import sys
 from pathlib import Path
 from typing import Any
@@ -62,7 +63,9 @@ GROUPS = {
         "NaiveBayesClassifier DiscriminantClassifier ParzenClassifier PrototypeClassifier NeighborsClassifier "
         "PEBLSClassifier RoteClassifier TreeClassifier RuleClassifier BayesNetworkClassifier"
     ),
-    "Regression, densities, networks and cases": "NeighborsRegressor TreeRegressor ParzenDensity BayesNetwork CaseBase",
+    "Regression, densities, networks and cases": (
+        "NeighborsRegressor TreeRegressor ParzenDensity BayesNetwork CaseBase"
+    ),
     "Preprocessing and selection": (
         "Discretizer CategoricalEncoder FilterSelector WrapperSelector EmbeddedSelector InstanceSelector"
     ),
@@ -103,7 +106,8 @@ def write_reference() -> None:
         lines += _section(title, "countwise", names.split())
     for package in registry.NAMESPACES:
         module = importlib.import_module(f"countwise.{package}")
-        rest = sorted(name for name in module.__all__ if name not in listed)
+        public = [name for name in module.__all__ if inspect.isroutine(thing := getattr(module, name)) or inspect.isclass(thing)]
+        rest = sorted(set(public) - set(listed))
         if rest:
             summary = (module.__doc__ or "").strip().split("\n\n")[0].replace("\n", " ")
             lines += _section(f"countwise.{package}", f"countwise.{package}", rest, summary)
@@ -165,8 +169,8 @@ class _Picture:
 
             def run(self) -> list[nodes.Node]:
                 caption = html.escape(" ".join(self.content))
-                body = f"<figure class='picture'>{pictures.fragment(self.arguments[0])}<figcaption>{caption}</figcaption></figure>"
-                return [nodes.raw("", body, format="html")]
+                picture = f"{pictures.fragment(self.arguments[0])}<figcaption>{caption}</figcaption>"
+                return [nodes.raw("", f"<figure class='picture'>{picture}</figure>", format="html")]
 
         return Picture
 

@@ -439,9 +439,8 @@ def _scores() -> str:
         if low <= tick <= high:
             out.append(f'<line x1="{x(tick):.1f}" x2="{x(tick):.1f}" y1="20" y2="{bottom}" stroke="#e4e4e4"/>')
             out.append(_text(x(tick), bottom + 16, f"{100 * tick:.0f} %", 12, "middle", f'fill="{_GREY}"'))
-    out.append(
-        f'<line x1="{x(base):.1f}" x2="{x(base):.1f}" y1="20" y2="{bottom}" stroke="{_ORANGE}" stroke-dasharray="4 3"/>'
-    )
+    line = f'<line x1="{x(base):.1f}" x2="{x(base):.1f}" y1="20" y2="{bottom}"'
+    out.append(f'{line} stroke="{_ORANGE}" stroke-dasharray="4 3"/>')
     out.append(_text(x(base), 14, "majority class", 12, "middle", f'fill="{_ORANGE}"'))
     for k, name in enumerate(names):
         mean, lower, upper = scores[name]

@@ -3,9 +3,9 @@
     python tools/examples.py                          every docstring and page
     python tools/examples.py --write docs/start.md    mend one file
 
-A page is Markdown. Its `pycon` blocks share one namespace, its `console` blocks one folder: every line that starts with
-`$ ` is run by bash, and the lines below it are what it prints at 80 columns. `<!-- setup: COMMAND -->` runs a command
-that the page does not show. `...` stands for any text.
+A page is Markdown. Its `pycon` blocks share one namespace, its `console` blocks one folder: every line that starts
+with `$ ` is run by bash, and the lines below it are what it prints at 80 columns. `<!-- setup: COMMAND -->` runs a
+command that the page does not show. `...` matches any text.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "countwise"
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 _CHECK = doctest.OutputChecker()
+_RAISED = "raised"  # what an example that fails with an error prints; it is never written into a file
 
 
 @dataclass(frozen=True)
@@ -76,12 +77,7 @@ class _Runner(doctest.DocTestRunner):
     def report_unexpected_exception(
         self, out: Any, test: doctest.DocTest, example: doctest.Example, exc_info: Any
     ) -> None:
-        name = (
-            exc_info[0].__name__
-            if exc_info[0].__module__ == "builtins"
-            else f"{exc_info[0].__module__}.{exc_info[0].__name__}"
-        )
-        self.failed.append((example, f"Traceback (most recent call last):\n    ...\n{name}: {exc_info[1]}\n"))
+        self.failed.append((example, f"{_RAISED} {exc_info[0].__name__}: {exc_info[1]}\n"))
 
 
 def _run_python(text: str, names: dict[str, Any], start: int, label: str) -> list[Failure]:
@@ -197,6 +193,7 @@ def run_page(path: Path) -> list[Failure]:
 def mend(path: Path, failures: list[Failure]) -> None:
     """Put what the examples printed in the place of what the file shows."""
     lines = path.read_text(encoding="utf-8").split("\n")
+    failures = [failure for failure in failures if not failure.got.startswith(_RAISED)]
     for failure in sorted(failures, key=lambda f: -f.first):
         new = [
             (" " * failure.indent + (line.rstrip() or failure.blank)).rstrip()

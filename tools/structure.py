@@ -1,8 +1,9 @@
-"""Measure how easy the tree is to enter: modules, rooms, layers, ladders of classes, and the way of a row.
+"""Report figures on the structure of the code: modules, packages, layers, inheritance depth, and calls per task.
 
 python tools/structure.py            print the figures
-python tools/structure.py --write    and put them into docs/architecture.md
-python tools/structure.py --trace    only the calls of fit, predict_proba and explain
+python tools/structure.py --write    also write them to docs/architecture.md
+python tools/structure.py --trace    print only the calls of fit, predict_proba and explain
+python tools/structure.py --single   list the modules with a single importer
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ START, END = "<!-- figures: tools/structure.py --write -->", "<!-- end of figure
 
 
 def modules(package: Path = PACKAGE) -> dict[str, Path]:
-    """Every module by its dotted name."""
+    """Return the path of every module by its dotted name."""
     found = {}
     for path in sorted(package.rglob("*.py")):
         parts = path.relative_to(package.parent).with_suffix("").parts
@@ -32,7 +33,7 @@ def modules(package: Path = PACKAGE) -> dict[str, Path]:
 
 
 def imports(known: dict[str, Path]) -> dict[str, set[str]]:
-    """Which of our modules each module imports, anywhere in it."""
+    """Return the modules of the package that each module imports, at any level."""
     found: dict[str, set[str]] = {}
     for name, path in known.items():
         own = found[name] = set()
@@ -47,7 +48,7 @@ def imports(known: dict[str, Path]) -> dict[str, set[str]]:
 
 
 def single_importers(known: dict[str, Path]) -> list[str]:
-    """Modules that one other module imports; re-exports, `model.py` and `working.py` do not count."""
+    """Return the modules that exactly one other module imports; re-exports and `working.py` do not count."""
     packages = {name for name, path in known.items() if path.name == "__init__.py"}
     importers: dict[str, set[str]] = defaultdict(set)
     for name, others in imports(known).items():
@@ -58,8 +59,8 @@ def single_importers(known: dict[str, Path]) -> list[str]:
     return sorted(name for name in leaf if len(importers[name]) == 1)
 
 
-def rooms(known: dict[str, Path]) -> dict[str, int]:
-    """How many modules lie in each folder, without `__init__`."""
+def folder_sizes(known: dict[str, Path]) -> dict[str, int]:
+    """Return the number of modules in each folder, without `__init__` and `__main__`."""
     found: dict[str, int] = defaultdict(int)
     for path in known.values():
         if path.name not in ("__init__.py", "__main__.py"):
@@ -68,13 +69,13 @@ def rooms(known: dict[str, Path]) -> dict[str, int]:
 
 
 def layers() -> tuple[int, int]:
-    """How many layers the import contract has, and how many exceptions."""
+    """Return the number of layers of the import contract, and the number of exceptions."""
     (contract,) = tomllib.loads((TOP / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     return len(contract["layers"]), len(contract.get("ignore_imports", ()))
 
 
 def deepest() -> tuple[int, str]:
-    """The most classes of ours in the line of one public class."""
+    """Return the largest number of countwise classes in the MRO of a public class, and its name."""
     import countwise
 
     found = []
@@ -86,22 +87,22 @@ def deepest() -> tuple[int, str]:
     return max(found)
 
 
-def naming(word: str, known: dict[str, Path]) -> list[str]:
-    """The modules whose code names a word."""
+def mentioning(word: str, known: dict[str, Path]) -> list[str]:
+    """Return the modules whose source contains a word."""
     return [name for name, path in known.items() if re.search(rf"\b{word}\b", path.read_text())]
 
 
 def importing(library: str, known: dict[str, Path]) -> list[str]:
-    """The modules that import a library."""
+    """Return the modules that import a library."""
     pattern = rf"^\s*(?:import {library}|from {library})\b"
     return [name for name, path in known.items() if re.search(pattern, path.read_text(), re.MULTILINE)]
 
 
-# -- the way of a row ---------------------------------------------------------------------------
+# -- calls per task -----------------------------------------------------------------------------
 
 
 def traced(work: Any) -> tuple[int, int]:
-    """Calls of our functions, and changes from one package to another, of a warm run."""
+    """Return the number of calls of countwise functions and of changes between packages, in a second run."""
     work()
     calls = switches = 0
     last = ""
@@ -111,10 +112,10 @@ def traced(work: Any) -> tuple[int, int]:
         nonlocal calls, switches, last
         file = frame.f_code.co_filename
         if event == "call" and file.startswith(home):
-            room = file[len(home) :].partition("/")[0]
+            package = file[len(home) :].partition("/")[0]
             calls += 1
-            switches += room != last
-            last = room
+            switches += package != last
+            last = package
 
     sys.setprofile(look)
     try:
@@ -124,8 +125,8 @@ def traced(work: Any) -> tuple[int, int]:
     return calls, switches
 
 
-def ways() -> dict[str, tuple[int, int]]:
-    """Calls and switches of the usual work on a table of 18 rows."""
+def call_counts() -> dict[str, tuple[int, int]]:
+    """Return the calls and package changes of common tasks on a table of 18 rows."""
     import numpy as np
 
     from countwise import NaiveBayesClassifier, TreeClassifier
@@ -151,57 +152,59 @@ def ways() -> dict[str, tuple[int, int]]:
     except ImportError:
         return found
     rows = pa.table({**{name: pa.array(column) for name, column in X.items()}, "class": pa.array(y)})
-    relation = duckdb.connect().from_arrow(rows)
-    found["naive Bayes, fit in DuckDB"] = traced(lambda: NaiveBayesClassifier().fit(relation, "class"))
+    table = duckdb.connect().from_arrow(rows)
+    found["naive Bayes, fit in DuckDB"] = traced(lambda: NaiveBayesClassifier().fit(table, "class"))
     return found
 
 
 def figures() -> dict[str, Any]:
-    """All that is counted, by what it is called on the page."""
+    """Return all figures by their label on the page."""
     known = modules()
-    many, few = rooms(known), single_importers(known)
+    sizes, single = folder_sizes(known), single_importers(known)
     depth, name = deepest()
     n_layers, exceptions = layers()
     return {
         "layers of the import contract": n_layers,
-        "exceptions from it": exceptions,
+        "exceptions from the import contract": exceptions,
         "modules": len(known),
-        "largest room": max(f"{n} ({room})" for room, n in many.items() if n == max(many.values())),
-        "modules alone in their room": sum(n == 1 for n in many.values()),
-        "modules with a single importer": len(few),
-        "own classes in the deepest line": f"{depth} ({name})",
+        "modules in the largest folder": max(
+            f"{n} ({folder})" for folder, n in sizes.items() if n == max(sizes.values())
+        ),
+        "folders with a single module": sum(n == 1 for n in sizes.values()),
+        "modules with a single importer": len(single),
+        "countwise classes in the longest MRO": f"{depth} ({name})",
         "modules that import narwhals": len(importing("narwhals", known)),
-        "modules that name Poisson": len(naming("Poisson", known)),
+        "modules that mention Poisson": len(mentioning("Poisson", known)),
         "lines of Python": sum(len(path.read_text().splitlines()) for path in known.values()),
     }
 
 
 def page_section() -> str:
-    """The figures as two tables."""
-    lines = [START, "", "| what | how many |", "|---|---|"]
+    """Return the figures as two Markdown tables."""
+    lines = [START, "", "| figure | value |", "|---|---|"]
     lines += [f"| {name} | {value} |" for name, value in figures().items()]
-    lines += ["", "| warm, 18 rows | calls | changes of package |", "|---|---|---|"]
-    lines += [f"| {name} | {calls} | {switches} |" for name, (calls, switches) in ways().items()]
+    lines += ["", "| task (18 rows, second run) | calls | package changes |", "|---|---|---|"]
+    lines += [f"| {name} | {calls} | {switches} |" for name, (calls, switches) in call_counts().items()]
     return "\n".join([*lines, "", END])
 
 
 def main() -> None:
-    """Print the figures, or write them."""
+    """Print the figures, and optionally write them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true")
-    parser.add_argument("--trace", action="store_true")
+    parser.add_argument("--write", action="store_true", help="write the figures to docs/architecture.md")
+    parser.add_argument("--trace", action="store_true", help="print only the numbers of calls")
     parser.add_argument("--single", action="store_true", help="list the modules with a single importer")
-    asked = parser.parse_args()
-    if asked.trace:
-        for name, (calls, switches) in ways().items():
-            print(f"{name:28} {calls:5} calls {switches:5} switches")
+    args = parser.parse_args()
+    if args.trace:
+        for name, (calls, switches) in call_counts().items():
+            print(f"{name:28} {calls:5} calls {switches:5} package changes")
         return
-    if asked.single:
+    if args.single:
         print("\n".join(single_importers(modules())))
         return
     section = page_section()
     print(section)
-    if asked.write:
+    if args.write:
         text = PAGE.read_text()
         PAGE.write_text(text[: text.index(START)] + section + text[text.index(END) + len(END) :])
 

@@ -1,4 +1,4 @@
-"""Countwise: machine learning by counting, for tables as they are."""
+"""Countwise: explainable machine learning for tables with mixed columns and missing values."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ _MODULE = {name: module for module, names in PUBLIC.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used, so that the command line starts at once."""
+    """Import a public name when it is first used, so that the command line starts fast."""
     import importlib
 
     if name in NAMESPACES:

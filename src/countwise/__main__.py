@@ -1,4 +1,4 @@
-"""The command line: ``python -m countwise``."""
+"""Command line: ``python -m countwise``."""
 
 from countwise.cli import main
 

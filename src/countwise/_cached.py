@@ -1,8 +1,8 @@
-"""A property that is worked out once.
+"""A cached property without a lock.
 
-Python 3.11's `functools.cached_property` holds one lock for all instances while it works, so that
-threads that settle different columns wait for each other. Here there is none: two threads that ask
-one instance at the same moment both work, and either's answer is kept.
+In Python 3.11, `functools.cached_property` holds one lock for all instances, so threads that estimate different
+columns would wait for each other. Without a lock, two threads that read the property of one instance at the same time
+both compute it, and one of the equal results is kept.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Value = TypeVar("Value")
 
 
 class lazy(Generic[Value]):  # noqa: N801 - used as a decorator, like `property`
-    """A property whose value is kept in the instance once it is known.
+    """A property that is computed once and then stored in the instance.
 
     Examples
     --------
@@ -24,11 +24,11 @@ class lazy(Generic[Value]):  # noqa: N801 - used as a decorator, like `property`
     >>> class Circle:
     ...     @lazy
     ...     def area(self):
-    ...         print("working")
+    ...         print("computing")
     ...         return 3
     >>> circle = Circle()
     >>> circle.area + circle.area
-    working
+    computing
     6
     """
 

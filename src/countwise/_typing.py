@@ -1,4 +1,4 @@
-"""Names of array types that annotations use."""
+"""Array types for annotations."""
 
 from __future__ import annotations
 
@@ -12,4 +12,4 @@ __all__ = ["Flags", "Floats", "Indices", "Multiset"]
 Floats: TypeAlias = NDArray[np.float64]
 Flags: TypeAlias = NDArray[np.bool_]
 Indices: TypeAlias = NDArray[np.int64]
-Multiset: TypeAlias = tuple[Floats, NDArray[Any]]  # distinct values in ascending order, and the weight of each
+Multiset: TypeAlias = tuple[Floats, NDArray[Any]]  # distinct values in ascending order, and their weights

@@ -1,23 +1,23 @@
-"""Everything that Countwise raises or warns of.
+"""Errors and warnings of Countwise, and checks of parameters.
 
-The tree::
+Hierarchy::
 
     CountwiseError (ValueError)
-      SchemaError        an attribute's declaration or a column's kind is wrong
-        UnseenValueError a value outside the domain of its attribute
-      TableError         the rows themselves: shape, infinity, weights, target
-        TooFewRows       what has come so far is too little to learn from; more may do
-      RowsRefused        the model needs rows and the source will not give them
+      SchemaError        wrong declaration of an attribute, or a column of the wrong type
+        UnseenValueError a value outside the declared domain of its attribute
+      TableError         wrong rows: shape, infinite values, weights, target
+        TooFewRows       too few rows to learn from; more rows may help
+      RowsRefused        the model needs the rows in memory, but the source does not provide them
       ReadError          a file cannot be read as a table
-      ModelFileError     a model file is damaged, foreign or too new
-      OptionError        an argument has no meaning here
-      AdaptationFailed   a rule of a case base cannot fit a solution to a query
+      ModelFileError     a model file is damaged, not a model file, or from a newer version
+      OptionError        a parameter has an invalid value
+      AdaptationFailed   an adaptation rule of a case base does not apply to a query
 
     CountwiseWarning (UserWarning)
-      SlowKernelsWarning the compiled kernels are absent; results are the same
-      DataWarning        something in the table that the user will want to know
+      SlowKernelsWarning the compiled kernels are not available; results are the same
+      DataWarning        a property of the data that the user should know
 
-Each message says what is wrong and where; `hint` says what would be right.
+Each message says what is wrong and where; `hint` says what to do.
 """
 
 from __future__ import annotations
@@ -55,16 +55,25 @@ __all__ = [
 
 
 class CountwiseError(ValueError):
-    """Base of all errors: a message, and a hint at the cure.
+    """Base class of all errors of Countwise.
 
     Parameters
     ----------
     message : str
         What is wrong, and where.
-    hint : str, optional
-        What would be right.
-    row : int, optional
-        The row that the message names, so that whoever knows better how rows are counted can correct it.
+    hint : str or None, default=None
+        What to do about it. It is appended to the message.
+    row : int or None, default=None
+        Row number that the message contains. `at` replaces it.
+
+    Attributes
+    ----------
+    message : str
+        The message without the hint.
+    hint : str or None
+        The hint.
+    row : int or None
+        The row number.
 
     Examples
     --------
@@ -83,63 +92,137 @@ class CountwiseError(ValueError):
         return type(self), (self.message, self.hint, self.row)
 
     def at(self, row: int) -> CountwiseError:
-        """The same error about another row."""
+        """Return the same error with another row number.
+
+        A source that reads a file in chunks uses it to count rows from the start of the file.
+
+        Parameters
+        ----------
+        row : int
+            New row number.
+
+        Returns
+        -------
+        CountwiseError
+            A new error of the same class.
+
+        Examples
+        --------
+        >>> from countwise.errors import TableError
+        >>> print(TableError("'age' is infinite in row 3.", row=3).at(1003))
+        'age' is infinite in row 1003.
+        """
         return type(self)(self.message.replace(f"row {self.row}", f"row {row}", 1), self.hint, row)
 
 
 class SchemaError(CountwiseError):
-    """An attribute's declaration, or the kind of a column, is wrong."""
+    """An attribute is declared wrongly, or a column has the wrong type.
 
-
-class UnseenValueError(SchemaError):
-    """A value lies outside the declared domain of its attribute."""
-
-
-class TableError(CountwiseError):
-    """The rows are wrong: their shape, an infinity, the weights, the target."""
-
-
-class TooFewRows(TableError, AttributeError):  # noqa: N818 - a state that more rows end
-    """The rows so far are too few, or too much alike; `partial_fit` waits for more.
-
-    It is an AttributeError too: what would be learned from more rows is not there yet.
+    Examples
+    --------
+    >>> from countwise import Nominal
+    >>> Nominal("wind", ["north", "north"])
+    Traceback (most recent call last):
+        ...
+    countwise.errors.SchemaError: ...
     """
 
 
-class RowsRefused(CountwiseError):  # noqa: N818 - the design's word: a refusal with a way round it
-    """A model asks for rows and the source will not hand them over."""
+class UnseenValueError(SchemaError):
+    """A value is outside the declared domain of its attribute."""
+
+
+class TableError(CountwiseError):
+    """The rows are invalid: their shape, an infinite value, the weights or the target.
+
+    Examples
+    --------
+    >>> from countwise import NaiveBayesClassifier
+    >>> NaiveBayesClassifier().fit({"age": [20.0, float("inf")]}, ["no", "yes"])
+    Traceback (most recent call last):
+        ...
+    countwise.errors.TableError: ...
+    """
+
+
+class TooFewRows(TableError, AttributeError):  # noqa: N818 - a state that more rows can end
+    """The rows are too few, or too similar, to learn from.
+
+    `partial_fit` accepts such rows and waits for more. It is also an AttributeError, because the fitted attributes do
+    not exist yet.
+    """
+
+
+class RowsRefused(CountwiseError):  # noqa: N818 - the hint names an alternative
+    """A model needs the rows in memory, but the source does not provide them."""
 
 
 class ReadError(CountwiseError):
-    """A file cannot be read as a table."""
+    """A file cannot be read as a table.
+
+    Examples
+    --------
+    >>> import countwise
+    >>> countwise.read("missing.csv")
+    Traceback (most recent call last):
+        ...
+    countwise.errors.ReadError: ...
+    """
 
 
 class ModelFileError(CountwiseError):
-    """A model file is damaged, foreign, or from a newer version."""
+    """A file is not a model file, is damaged, or was written by a newer version of Countwise."""
 
 
 class OptionError(CountwiseError):
-    """An argument has no meaning here."""
+    """A parameter has an invalid value.
+
+    Examples
+    --------
+    >>> from countwise import TreeClassifier
+    >>> TreeClassifier(criterion="ginni").fit({"wind": ["N", "E"]}, ["no", "yes"])
+    Traceback (most recent call last):
+        ...
+    countwise.errors.OptionError: ...
+    """
 
 
-class AdaptationFailed(CountwiseError):  # noqa: N818 - what a rule says of a case, and no defect
-    """A rule cannot fit the solution of a case to a query; the base tries the next case."""
+class AdaptationFailed(CountwiseError):  # noqa: N818 - a result of a rule, not a defect
+    """An adaptation rule cannot adapt the solution of a case to a query; the case base tries the next case."""
 
 
 class CountwiseWarning(UserWarning):
-    """Base of all warnings."""
+    """Base class of all warnings of Countwise."""
 
 
 class SlowKernelsWarning(CountwiseWarning):
-    """The compiled kernels are absent: the same results, more slowly."""
+    """The compiled kernels are not available; the results are the same, but slower."""
 
 
 class DataWarning(CountwiseWarning):
-    """Something in the table that the user will want to know of."""
+    """A property of the data that the user should know, such as a constant column."""
 
 
 def warn(message: str, category: type[Warning] = DataWarning) -> None:
-    """Warn about the line of the caller's own code, however deep in Countwise the reason was found."""
+    """Issue a warning that points to the first calling line outside of Countwise.
+
+    Parameters
+    ----------
+    message : str
+        What the user should know.
+    category : type of Warning, default=DataWarning
+        Class of the warning.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from countwise.errors import warn
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     warn("'age' is constant.")
+    >>> caught[0].category.__name__
+    'DataWarning'
+    """
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "countwise":
         frame = frame.f_back
@@ -148,7 +231,19 @@ def warn(message: str, category: type[Warning] = DataWarning) -> None:
 
 
 def did_you_mean(word: object, known: Iterable[object]) -> str | None:
-    """Suggest the nearest known word, or None.
+    """Return a hint with the known word that is most similar to a misspelled one.
+
+    Parameters
+    ----------
+    word : object
+        The misspelled word.
+    known : iterable of object
+        Valid words.
+
+    Returns
+    -------
+    str or None
+        The hint; None if no known word is similar.
 
     Examples
     --------
@@ -163,7 +258,19 @@ def did_you_mean(word: object, known: Iterable[object]) -> str | None:
 
 
 def listed(words: Iterable[object], most: int = 8) -> str:
-    """Write values as a person lists them: quoted, with the rest counted.
+    """Return values as a comma-separated list, with strings in quotes.
+
+    Parameters
+    ----------
+    words : iterable of object
+        The values.
+    most : int, default=8
+        Number of values to show. The others are counted.
+
+    Returns
+    -------
+    str
+        The list.
 
     Examples
     --------
@@ -179,24 +286,24 @@ def listed(words: Iterable[object], most: int = 8) -> str:
 
 @dataclass(frozen=True, slots=True)
 class NumberIn:
-    """The numbers that a setting may be: what `check_settings` and `check_value` compare it with.
+    """Range of numbers that a parameter accepts, for `check_value` and `check_settings`.
 
     Parameters
     ----------
-    least, most : float, optional
-        The limits.
+    least, most : float
+        Limits of the range. By default -∞ and ∞.
     strict : bool, default=False
-        Whether the limits themselves are refused.
+        Whether the limits themselves are excluded.
     whole : bool, default=False
-        Whether only whole numbers will do.
-    words : tuple, optional
-        What the setting may be instead of a number.
+        Whether only integers are accepted.
+    words : tuple, default=()
+        Values that are accepted beside numbers, such as 'auto' or None.
 
     Examples
     --------
     >>> from countwise.errors import NumberIn
     >>> str(NumberIn(1, whole=True, words=("loo",))), 2.5 in NumberIn(0, 1)
-    ("a whole number of at least 1, or 'loo'", False)
+    ("an integer >= 1, or 'loo'", False)
     """
 
     least: float = -math.inf
@@ -206,52 +313,83 @@ class NumberIn:
     words: tuple[object, ...] = ()
 
     def __contains__(self, value: Any) -> bool:
-        kind: Any = Integral if self.whole else Real
-        if isinstance(value, bool) or not isinstance(value, kind):
+        numbers: Any = Integral if self.whole else Real
+        if isinstance(value, bool) or not isinstance(value, numbers):
             return _is_one_of(value, self.words)
         if self.strict and value in (self.least, self.most):
             return math.isinf(value)
         return bool(self.least <= value <= self.most)
 
     def __str__(self) -> str:
-        above, below = ("above", "below") if self.strict else ("of at least", "at most")
-        limits = [f"{above} {self.least:g}"] * math.isfinite(self.least)
-        limits += [f"{below} {self.most:g}"] * math.isfinite(self.most)
-        said = " ".join(["a whole number" if self.whole else "a number", " and ".join(limits)]).strip()
-        return ", or ".join([said, *([listed(self.words)] if self.words else [])])
+        text = _number_between(self.least, self.most, above=self.strict, below=self.strict, whole=self.whole)
+        return f"{text}, or {_either(self.words)}" if self.words else text
+
+
+def _number_between(least: float, most: float, *, above: bool, below: bool, whole: bool) -> str:
+    """Return a range of numbers as text: ``an integer >= 1 and <= 9``."""
+    limits = [f"{'>' if above else '>='} {least:g}"] * math.isfinite(least)
+    limits += [f"{'<' if below else '<='} {most:g}"] * math.isfinite(most)
+    return " ".join(["an integer" if whole else "a number", " and ".join(limits)]).strip()
+
+
+def _either(words: Iterable[object]) -> str:
+    """Return alternatives as text: ``'a', 'b' or None``."""
+    *first, last = [repr(word) for word in words]
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 def _is_one_of(value: object, words: Iterable[object]) -> bool:
-    """Whether a value is a word of a list; True is not 1, and an array is compared with none."""
+    """Return whether a value is one of the words; True is not 1, and arrays are not compared."""
     return any(value is word or (isinstance(value, str) and value == word) for word in words)
 
 
 def check_value(name: str, value: Any, allowed: tuple[object, ...] | NumberIn) -> None:
-    """Refuse a value that is none of those allowed.
+    """Raise an OptionError if a parameter does not have one of the allowed values.
+
+    Parameters
+    ----------
+    name : str
+        Name of the parameter.
+    value : object
+        Value of the parameter.
+    allowed : tuple or NumberIn
+        Allowed values, or the range of allowed numbers.
+
+    Raises
+    ------
+    OptionError
+        If the value is not allowed. The message lists the allowed values.
 
     Examples
     --------
     >>> from countwise.errors import NumberIn, check_value
     >>> check_value("radius", -1.5, NumberIn(0))
     Traceback (most recent call last):
-      File "/root/.pyenv/versions/3.11.7/lib/python3.11/doctest.py", line 1353, in __run
-        exec(compile(example.source, filename, "single",
-      File "<doctest countwise.errors.check_value[1]>", line 1, in <module>
-        check_value("radius", -1.5, NumberIn(0))
-      File "/work/main/src/countwise/errors.py", line 240, in check_value
-        raise OptionError(f"{name} must be {allowed}, not {value!r}.")
-    countwise.errors.OptionError: radius must be a number of at least 0, not -1.5.
+        ...
+    countwise.errors.OptionError: radius must be a number >= 0, not -1.5.
     """
     if isinstance(allowed, NumberIn):
         if value not in allowed:
             raise OptionError(f"{name} must be {allowed}, not {value!r}.")
     elif not _is_one_of(value, allowed):
         near = did_you_mean(value.lower(), allowed) if isinstance(value, str) else None
-        raise OptionError(f"{name}={value!r} is unknown.", hint=near or f"give one of {listed(allowed)}.")
+        raise OptionError(f"{name} must be {_either(allowed)}, not {value!r}.", hint=near)
 
 
 def check_settings(owner: object, **allowed: tuple[object, ...] | NumberIn) -> None:
-    """Refuse settings that are none of those allowed: words, or numbers within limits.
+    """Raise an OptionError if a parameter of an object does not have one of the allowed values.
+
+    Parameters
+    ----------
+    owner : object
+        Object whose attributes are checked, usually an estimator.
+    **allowed : tuple or NumberIn
+        For each parameter, the allowed values or the range of allowed numbers.
+
+    Raises
+    ------
+    OptionError
+        For the first parameter whose value is not allowed.
 
     Examples
     --------
@@ -259,15 +397,8 @@ def check_settings(owner: object, **allowed: tuple[object, ...] | NumberIn) -> N
     >>> from countwise.errors import check_settings
     >>> check_settings(SimpleNamespace(divisor="N"), divisor=("n", "n-1"))
     Traceback (most recent call last):
-      File "/root/.pyenv/versions/3.11.7/lib/python3.11/doctest.py", line 1353, in __run
-        exec(compile(example.source, filename, "single",
-      File "<doctest countwise.errors.check_settings[2]>", line 1, in <module>
-        check_settings(SimpleNamespace(divisor="N"), divisor=("n", "n-1"))
-      File "/work/main/src/countwise/errors.py", line 258, in check_settings
-        check_value(name, getattr(owner, name), words)
-      File "/work/main/src/countwise/errors.py", line 243, in check_value
-        raise OptionError(f"{name}={value!r} is unknown.", hint=near or f"give one of {listed(allowed)}.")
-    countwise.errors.OptionError: divisor='N' is unknown. Hint: did you mean 'n'?
+        ...
+    countwise.errors.OptionError: divisor must be 'n' or 'n-1', not 'N'. Hint: did you mean 'n'?
     """
     for name, words in allowed.items():
         check_value(name, getattr(owner, name), words)
@@ -283,7 +414,38 @@ def check_number(
     whole: bool = False,
     above: bool = False,
 ) -> None:
-    """Refuse a setting that is no number, or lies outside its limits."""
+    """Raise an OptionError if a parameter is not a number within limits.
+
+    Parameters
+    ----------
+    name : str
+        Name of the parameter.
+    value : object
+        Value of the parameter.
+    least : float
+        Lower limit.
+    most : float, default=inf
+        Upper limit. It is included.
+    none : bool, default=False
+        Whether None is accepted.
+    whole : bool, default=False
+        Whether only integers are accepted; a float such as 2.0 is accepted too.
+    above : bool, default=False
+        Whether the lower limit is excluded.
+
+    Raises
+    ------
+    OptionError
+        If the value is not a number within the limits.
+
+    Examples
+    --------
+    >>> from countwise.errors import check_number
+    >>> check_number("max_depth", 0, 1, whole=True)
+    Traceback (most recent call last):
+        ...
+    countwise.errors.OptionError: max_depth must be an integer >= 1, not 0.
+    """
     if value is None and none:
         return
     number = isinstance(value, Real) and not isinstance(value, bool)
@@ -291,6 +453,5 @@ def check_number(
     if good and whole:
         good = float(value).is_integer()
     if not good:
-        kind = "a whole number" if whole else "a number"
-        end = f" and at most {most:g}" if most < math.inf else ""
-        raise OptionError(f"{name}={value!r} must be {kind} {'above' if above else 'of at least'} {least:g}{end}.")
+        allowed = _number_between(least, most, above=above, below=False, whole=whole) + ", or None" * none
+        raise OptionError(f"{name} must be {allowed}, not {value!r}.")

@@ -1,7 +1,7 @@
-"""Plain files: checked JSON, with a version and a checksum, written whole or not at all.
+"""JSON files of models and case bases, with a format version and a checksum.
 
-Models and case bases are kept in them. Sizes, depths and digits are limited before anything is built. `plain` writes
-settings and values as plain data, and `revived` reads them; nothing in a file is looked up as a name.
+Files are replaced atomically. Their size, nesting depth and number of digits are limited. `plain` converts parameters
+and values to plain data, and `revived` converts them back. Nothing in a file is used as the name of a class.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = [
     "write_whole",
 ]
 
-FORMAT = 2  # 1: other names of settings, which the registry of models and `modelfile` know
+FORMAT = 2  # format 1 has other names of parameters; see `registry.KINDS` and `modelfile`
 _READS = (1, 2)
 MAX_BYTES = 1 << 31
 _MAX_DEPTH = 24
@@ -41,19 +41,21 @@ _LEFTOVER = ".countwise-partial"
 
 
 def enveloped(body: str) -> bytes:
-    """The content of a file with its version and checksum."""
+    """Return the content of a file: format version, checksum and body."""
     return f'{{"countwise":{FORMAT},"sha256":"{_digest(body)}","model":{body}}}\n'.encode()
 
 
 def read_checked(place: Path, hint: str) -> dict[str, Any]:
-    """The content of a file that is in order; `hint` says how to make one if there is none."""
+    """Read and validate a file; `hint` says how to create one if it does not exist."""
     try:
         size = place.stat().st_size
         if size > MAX_BYTES:
-            raise ModelFileError(f"{place} is too large for a model file ({size} bytes).")
+            raise ModelFileError(
+                f"{place} is too large for a model file: it has {size} bytes, and the limit is {MAX_BYTES}."
+            )
         raw = place.read_bytes()
     except FileNotFoundError:
-        raise ModelFileError(f"There is no file {place}.", hint=hint) from None
+        raise ModelFileError(f"The file {str(place)!r} does not exist.", hint=hint) from None
     except OSError as error:
         raise ModelFileError(f"{place} cannot be read: {error.strerror}.") from None
     return checked(raw, place)
@@ -64,16 +66,16 @@ def _digest(body: str) -> str:
 
 
 def checked(raw: bytes, place: Path) -> dict[str, Any]:
-    """The content of a file whose size, depth, digits, version and checksum are in order."""
+    """Return the content of a file after checking its depth, digits, format version and checksum."""
     try:
         text = raw.decode()
     except UnicodeDecodeError:
-        raise ModelFileError(f"{place} is not a model file: it is not text.") from None
+        raise ModelFileError(f"{place} is not a model file: it is not UTF-8 text.") from None
     limit_depth(text, place)
     try:
         document = json.loads(text, parse_int=_integer, parse_float=_number, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"{place} is not a model file, or damaged: {error}.") from None
+        raise ModelFileError(f"{place} is not a model file, or it is damaged: {error}.") from None
     if not isinstance(document, dict) or "countwise" not in document:
         raise ModelFileError(f"{place} is not a Countwise model file.")
     if document["countwise"] not in _READS:
@@ -83,13 +85,13 @@ def checked(raw: bytes, place: Path) -> dict[str, Any]:
         )
     head = f'{{"countwise":{document["countwise"]},"sha256":"{document.get("sha256")}","model":'
     if not text.startswith(head) or _digest(text[len(head) :].rstrip("\n")[:-1]) != document.get("sha256"):
-        raise ModelFileError(f"{place} has been changed or damaged: its checksum does not fit.")
+        raise ModelFileError(f"{place} was changed or damaged: its checksum does not match.")
     content: dict[str, Any] = document["model"]
     return content
 
 
 def limit_depth(text: str, place: Path) -> None:
-    """Refuse a file that is nested deeper than any that is written here."""
+    """Raise an error if a file is nested more deeply than model files are."""
     depth, deepest, inside, escaped = 0, 0, False, False
     for letter in text if len(text) < 1 << 16 else _brackets(text):
         if inside:
@@ -103,11 +105,13 @@ def limit_depth(text: str, place: Path) -> None:
         elif letter in "]}":
             depth -= 1
     if deepest > _MAX_DEPTH:
-        raise ModelFileError(f"{place} is nested {deepest} deep; a model file is not.")
+        raise ModelFileError(
+            f"{place} is not a model file: it is nested {deepest} levels deep, and the limit is {_MAX_DEPTH}."
+        )
 
 
 def _brackets(text: str) -> str:
-    """Only the letters that tell depth, for long files."""
+    """Return only the characters that determine the depth, to speed up long files."""
     return "".join(re.findall(r'\\.|["\[\]{}]', text))
 
 
@@ -124,11 +128,11 @@ def _number(digits: str) -> float:
 
 
 def _refuse(word: str) -> float:
-    raise ValueError(f"{word} is not a number here")
+    raise ValueError(f"{word} is not allowed")
 
 
 def write_whole(place: Path, data: bytes) -> None:
-    """Write a file beside its place, sync it, and rename it: it appears whole or not at all."""
+    """Replace a file atomically: write a temporary file in the same folder, sync it and rename it."""
     folder = place.parent
     try:
         for leftover in folder.glob(f".{place.name}.*{_LEFTOVER}"):
@@ -158,7 +162,7 @@ def _umask() -> int:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the rename itself last, where folders can be synced."""
+    """Sync the folder, so that the rename survives a crash, where the system supports it."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -168,9 +172,9 @@ def _sync_folder(folder: Path) -> None:
 
 
 def plain(value: Any) -> Any:
-    """A setting, or a value of a case, as plain data.
+    """Convert a parameter, or a value of a case, to plain data.
 
-    An object says by `as_setting` what it is: a mapping whose "@" is the word for its kind.
+    An object is converted by its method `as_setting`, which returns a mapping with the type of the object under "@".
 
     Examples
     --------
@@ -191,11 +195,11 @@ def plain(value: Any) -> Any:
         return {"@": "set", "of": sorted(value, key=lambda element: (type(element).__name__, element))}
     if isinstance(value, list | tuple):
         return [plain(v) for v in value]
-    return value.tolist() if hasattr(value, "tolist") else value  # of NumPy
+    return value.tolist() if hasattr(value, "tolist") else value  # a NumPy scalar or array
 
 
 def revived(value: Any, kinds: Mapping[str, Callable[..., Any]]) -> Any:
-    """What `plain` wrote. Objects are made by the functions in `kinds`, by the word "@"; no other word is known."""
+    """Convert the result of `plain` back; objects are created only by the functions in `kinds`, by their key "@"."""
     if isinstance(value, list):
         return [revived(v, kinds) for v in value]
     if not isinstance(value, Mapping):
@@ -206,11 +210,11 @@ def revived(value: Any, kinds: Mapping[str, Callable[..., Any]]) -> Any:
         return math.inf
     if kind == "mapping":
         return {revived(key, kinds): revived(v, kinds) for key, v in fields["of"]}
-    if kind == "record":  # a mapping with a key "@" of its own
+    if kind == "record":  # a mapping that itself has a key "@"
         return {key: revived(v, kinds) for key, v in fields["of"].items()}
     found = {key: revived(v, kinds) for key, v in fields.items()}
     if "@" not in value:
         return found
     if kind not in kinds:
-        raise ValueError(f"a setting of unknown kind {kind!r}")
+        raise ValueError(f"unknown type of parameter {kind!r}")
     return kinds[kind](**found)

@@ -1,7 +1,7 @@
-"""Measures, each written once: of tables of counts, of numbers, and of how well probabilities rank rows.
+"""Measures of contingency tables, of numeric attributes, and of rankings by probability.
 
-A table of counts has a row for each value of the attribute and a column for each class; several
-tables of one shape can be stacked. Information is in bits, 0 log 0 is 0.
+A contingency table has a row for each value of the attribute and a column for each class; several tables of the same
+shape can be stacked. Information is measured in bits, and 0 log 0 is 0.
 """
 
 from __future__ import annotations
@@ -41,32 +41,69 @@ __all__ = [
 
 
 def _log2(x: Floats) -> Floats:
-    """The logarithm, with 0 where x is 0: what it is multiplied by is 0 there."""
+    """Return the binary logarithm, 0 where x is 0."""
     return np.log2(x, out=np.zeros_like(x), where=x > 0)
 
 
 def _one_or_many(x: Any) -> Any:
-    """The measure of one table as a float, of several as an array."""
+    """Return the measure of one table as a float, that of several as an array."""
     return float(x) if np.ndim(x) == 0 else x
 
 
-def _shares(counts: NDArray[Any], axis: int | None) -> Floats:
-    """Each count over their sum; 0 where nothing was counted."""
+def _proportions(counts: NDArray[Any], axis: int | None) -> Floats:
+    """Divide the counts by their sum; 0 if the sum is 0."""
     n = np.asarray(counts, dtype=np.float64)
     total = n.sum(axis=axis, keepdims=True)
     return n / np.where(total > 0, total, 1.0)
 
 
 def entropy(counts: NDArray[Any], axis: int | None = None) -> Any:
-    """H = -Σ p log₂ p of the shares that counts have, in bits, by axis or over all; 0 where nothing was counted."""
-    p = _shares(counts, axis)
+    """Return the entropy H = -Σ p log₂ p of the relative frequencies, in bits; 0 if there are no counts.
+
+    Parameters
+    ----------
+    counts : ndarray
+        The counts.
+    axis : int or None, default=None
+        The axis along which the entropy is computed. None uses all counts.
+
+    Returns
+    -------
+    float or ndarray
+        The entropy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise.measures import entropy
+    >>> round(entropy(np.array([9, 5])), 6)
+    0.940286
+    """
+    p = _proportions(counts, axis)
     return _one_or_many(np.maximum(-(p * _log2(p)).sum(axis=axis), 0.0))
 
 
 def mutual_information(counts: NDArray[Any]) -> Any:
-    """The mutual information of attribute and class, in bits: the information gain.
+    """Return the mutual information of attribute and class, in bits, also called information gain.
 
     I = Σ p(v, c) log₂ [p(v, c) / (p(v) p(c))] = H(class) - H(class | attribute)
+
+    Parameters
+    ----------
+    counts : ndarray of shape (..., n_values, n_classes)
+        The contingency table, or several.
+
+    Returns
+    -------
+    float or ndarray
+        The mutual information of each table.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise.measures import mutual_information
+    >>> round(mutual_information(np.array([[2, 3], [4, 0], [3, 2]])), 6)
+    0.24675
     """
     n = np.asarray(counts, dtype=np.float64)
     total = n.sum(axis=(-2, -1), keepdims=True)
@@ -77,40 +114,135 @@ def mutual_information(counts: NDArray[Any]) -> Any:
 
 
 def gain_ratio(counts: NDArray[Any]) -> Any:
-    """I(attribute; class) / H(attribute); 0 for an attribute of one value."""
+    """Return the gain ratio I(attribute; class) / H(attribute); 0 for an attribute with a single value.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (..., n_values, n_classes)
+        The contingency table, or several.
+
+    Returns
+    -------
+    float or ndarray
+        The gain ratio of each table.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise.measures import gain_ratio
+    >>> round(gain_ratio(np.array([[2, 3], [4, 0], [3, 2]])), 6)
+    0.156428
+    """
     return _quotient(mutual_information(counts), entropy(np.asarray(counts).sum(axis=-1), axis=-1))
 
 
 def symmetrical_uncertainty(counts: NDArray[Any]) -> Any:
-    """2 I / (H(attribute) + H(class)): from 0 (nothing shared) to 1 (either determines the other)."""
+    """Return the symmetrical uncertainty 2 I / (H(attribute) + H(class)).
+
+    It is 0 for independent variables and 1 if each determines the other.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (..., n_values, n_classes)
+        The contingency table, or several.
+
+    Returns
+    -------
+    float or ndarray
+        The symmetrical uncertainty of each table.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise.measures import symmetrical_uncertainty
+    >>> symmetrical_uncertainty(np.array([[4, 0], [0, 4]]))
+    1.0
+    """
     table = np.asarray(counts)
     both = entropy(table.sum(axis=-1), axis=-1) + entropy(table.sum(axis=-2), axis=-1)
     return _quotient(2 * mutual_information(table), both)
 
 
 def _quotient(part: Any, whole: Any) -> Any:
-    """A quotient that is 0 where there is nothing to divide by."""
+    """Divide, with 0 where the divisor is 0."""
     part, whole = np.asarray(part, dtype=np.float64), np.asarray(whole, dtype=np.float64)
     return _one_or_many(np.divide(part, whole, out=np.zeros_like(part), where=whole > 0))
 
 
 def gini(counts: NDArray[Any], axis: int | None = None) -> Any:
-    """1 - Σ p²: the probability that two rows drawn at random are not of one class; 0 where nothing was counted."""
-    p = _shares(counts, axis)
+    """Return the Gini impurity 1 - Σ p²; 0 if there are no counts.
+
+    It is the probability that two rows drawn at random with replacement have different classes.
+
+    Parameters
+    ----------
+    counts : ndarray
+        The counts.
+    axis : int or None, default=None
+        The axis along which the impurity is computed. None uses all counts.
+
+    Returns
+    -------
+    float or ndarray
+        The impurity.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise.measures import gini
+    >>> gini(np.array([5, 5]))
+    0.5
+    """
+    p = _proportions(counts, axis)
     return _one_or_many(np.where(p.sum(axis=axis) > 0, 1.0 - (p * p).sum(axis=axis), 0.0))
 
 
 def gini_gain(counts: NDArray[Any]) -> Any:
-    """By how much knowing the value lowers the Gini impurity of the class."""
+    """Return the decrease of the Gini impurity of the class when the value is known.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (..., n_values, n_classes)
+        The contingency table, or several.
+
+    Returns
+    -------
+    float or ndarray
+        The decrease for each table.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise.measures import gini_gain
+    >>> gini_gain(np.array([[5, 0], [0, 5]]))
+    0.5
+    """
     n = np.asarray(counts, dtype=np.float64)
-    shares = _quotient(n.sum(axis=-1), n.sum(axis=(-2, -1))[..., None])
-    return _one_or_many(np.maximum(gini(n.sum(axis=-2), axis=-1) - (shares * gini(n, axis=-1)).sum(axis=-1), 0.0))
+    proportions = _quotient(n.sum(axis=-1), n.sum(axis=(-2, -1))[..., None])
+    return _one_or_many(
+        np.maximum(gini(n.sum(axis=-2), axis=-1) - (proportions * gini(n, axis=-1)).sum(axis=-1), 0.0)
+    )
 
 
 def pmi(counts: NDArray[Any]) -> Floats:
-    """Pointwise mutual information log₂ [p(v, c) / (p(v) p(c))] of each value and class, in bits (001).
+    """Return the pointwise mutual information log₂ [p(v, c) / (p(v) p(c))] of each value and class, in bits.
 
-    Minus infinity where the two never meet; NaN for a value or class that never occurs.
+    Parameters
+    ----------
+    counts : ndarray of shape (n_values, n_classes)
+        The contingency table.
+
+    Returns
+    -------
+    ndarray of shape (n_values, n_classes)
+        -inf for a value and a class that never occur together, NaN for a value or class without rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise.measures import pmi
+    >>> pmi(np.array([[3, 1], [1, 3]])).round(4).tolist()
+    [[0.585, -1.0], [-1.0, 0.585]]
     """
     n = np.asarray(counts, dtype=np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -118,9 +250,27 @@ def pmi(counts: NDArray[Any]) -> Floats:
 
 
 def chi_square(counts: NDArray[Any]) -> tuple[Any, Any, Any]:
-    """Pearson's test of independence: statistic Σ (O - E)² / E, degrees of freedom, p-value (NaN: nothing to test).
+    """Test attribute and class for independence by Pearson's chi-square test.
 
-    Rows and columns without any count are left out.
+    The statistic is Σ (O - E)² / E. Rows and columns without counts are ignored.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (..., n_values, n_classes)
+        The contingency table, or several.
+
+    Returns
+    -------
+    tuple
+        The statistic, the degrees of freedom and the p-value; the p-value is NaN if there are no degrees of freedom.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise.measures import chi_square
+    >>> statistic, freedom, p = chi_square(np.array([[10, 20], [20, 10]]))
+    >>> round(statistic, 4), freedom, round(p, 4)
+    (6.6667, 1, 0.0098)
     """
     from scipy.special import gammaincc
 
@@ -137,28 +287,67 @@ def chi_square(counts: NDArray[Any]) -> tuple[Any, Any, Any]:
 
 
 def mvdm(counts: NDArray[Any], power: float = 1.0) -> Floats:
-    """d(v, w) = Σ_c |P(c | v) - P(c | w)|^power of each two values (004); NaN for a value that no row has."""
+    """Return the modified value difference metric of each pair of values: Σ_c |P(c | v) - P(c | w)|^power.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_values, n_classes)
+        The contingency table.
+    power : float, default=1.0
+        The exponent.
+
+    Returns
+    -------
+    ndarray of shape (n_values, n_values)
+        The distances; NaN for a value without rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise.measures import mvdm
+    >>> mvdm(np.array([[3, 1], [1, 3]])).tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
+    """
     n = np.asarray(counts, dtype=np.float64)
     total = n.sum(axis=1, keepdims=True)
-    shares = np.divide(n, total, out=np.full_like(n, np.nan), where=total > 0)
+    posterior = np.divide(n, total, out=np.full_like(n, np.nan), where=total > 0)
     distances = np.zeros((len(n), len(n)))
-    for c in range(n.shape[1]):  # class by class: no table of values by values by classes
-        distances += np.abs(shares[:, c, None] - shares[:, c]) ** power
+    for c in range(n.shape[1]):  # class by class, to avoid an array of values by values by classes
+        distances += np.abs(posterior[:, c, None] - posterior[:, c]) ** power
     return distances
 
 
 def pooled_rare(counts: NDArray[Any], least: float = 5.0) -> Floats:
-    """The table with rare values as one, so that χ² does not live on cells that expect next to nothing.
+    """Merge rare values into one row, so that the chi-square test does not rely on tiny expected counts.
 
-    A value is rare if some class expects fewer than `least` rows of it. Values are taken from the
-    rarest on until those that are left, and the pool itself, expect enough.
+    A value is rare if its expected count in some class is below `least`. Values are merged, the rarest first, until
+    the remaining values and the merged row have large enough expected counts.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_values, n_classes)
+        The contingency table.
+    least : float, default=5.0
+        The smallest expected count.
+
+    Returns
+    -------
+    ndarray
+        The table without empty rows and columns; the last row holds the merged values, if there are any.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise.measures import pooled_rare
+    >>> pooled_rare(np.array([[20, 20], [2, 1], [1, 2], [3, 3]])).tolist()
+    [[20.0, 20.0], [6.0, 6.0]]
     """
     table = np.asarray(counts, dtype=np.float64)
     table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
     if table.size == 0:
         return table
     totals = table.sum(axis=1)
-    enough = least * table.sum() / table.sum(axis=0).min()  # the total that a value needs
+    enough = least * table.sum() / table.sum(axis=0).min()  # the row total that gives the smallest expected count
     order = np.argsort(totals, kind="stable")
     running = np.cumsum(totals[order])
     n_rare = int(np.searchsorted(totals[order], enough))
@@ -172,19 +361,61 @@ def pooled_rare(counts: NDArray[Any], least: float = 5.0) -> Floats:
 
 
 def expected_information(counts: NDArray[Any], how: str = "permutation") -> float:
-    """The mean information, in bits, of an attribute with these values that is independent of the class: its bias.
+    """Return the expected mutual information, in bits, if attribute and class were independent.
 
-    "permutation": the exact mean over all permutations of the rows (hypergeometric cells). "analytic": the first term
-    of its expansion, (values - 1)(classes - 1) / (2 n ln 2), after Miller and Madow; used if counts are not whole.
+    It is the bias of `mutual_information`.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_values, n_classes)
+        The contingency table.
+    how : {'permutation', 'analytic'}, default='permutation'
+        'permutation' is the exact mean over all permutations of the rows (hypergeometric counts). 'analytic' is the
+        first term of its expansion, (values - 1)(classes - 1) / (2 n ln 2) (Miller 1955), which is also used if
+        counts are not integers.
+
+    Returns
+    -------
+    float
+        The expected information.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise.measures import expected_information
+    >>> round(expected_information(np.array([[2, 3], [4, 0], [3, 2]])), 6)
+    0.129867
     """
     table = np.asarray(counts, dtype=np.float64)
     return chance_information(table.sum(axis=1), table.sum(axis=0), how)
 
 
 def chance_information(rows: NDArray[Any], columns: NDArray[Any], how: str = "permutation") -> float:
-    """The same from the totals of the values and of the classes alone."""
+    """Return the expected mutual information under independence from the row and column totals.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_values,)
+        The total of each value.
+    columns : ndarray of shape (n_classes,)
+        The total of each class.
+    how : {'permutation', 'analytic'}, default='permutation'
+        The method; see `expected_information`.
+
+    Returns
+    -------
+    float
+        The expected information, in bits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise.measures import chance_information
+    >>> round(chance_information(np.array([5, 4, 5]), np.array([9, 5])), 6)
+    0.129867
+    """
     if how not in ("permutation", "analytic"):
-        raise OptionError(f"how={how!r} is unknown.", hint="give 'permutation' or 'analytic'.")
+        raise OptionError(f"how must be 'permutation' or 'analytic', not {how!r}.")
     rows, columns = (np.asarray(part, dtype=np.float64) for part in (rows, columns))
     rows, columns, n = rows[rows > 0], columns[columns > 0], float(rows.sum())
     if min(len(rows), len(columns)) < 2:
@@ -192,25 +423,25 @@ def chance_information(rows: NDArray[Any], columns: NDArray[Any], how: str = "pe
     whole = (rows == np.rint(rows)).all() and (columns == np.rint(columns)).all()
     if how == "analytic" or not whole:
         return float((len(rows) - 1) * (len(columns) - 1) / (2 * n * np.log(2)))
-    # values that occur equally often have equal cells: each pair of totals is summed once
+    # equal totals have equal expected terms, so each pair of totals is computed once
     sizes, times = np.unique(rows, return_counts=True)
-    kinds, often = np.unique(columns, return_counts=True)
+    class_sizes, class_times = np.unique(columns, return_counts=True)
     return float(
         sum(
             t * o * _expected_cell(a, b, n)
             for a, t in zip(sizes, times, strict=True)
-            for b, o in zip(kinds, often, strict=True)
+            for b, o in zip(class_sizes, class_times, strict=True)
         )
     )
 
 
 def _expected_cell(a: float, b: float, n: float) -> float:
-    """The mean of (k/n) log₂(k n / a b) over hypergeometric k: a of n rows drawn, b of them marked."""
+    """Return the mean of (k/n) log₂(k n / a b) for hypergeometric k: a of n rows drawn, b of them marked."""
     from scipy.special import gammaln
 
     mean = a * b / n
     sd = np.sqrt(max(mean * (1 - b / n) * (n - a) / max(n - 1, 1), 0.0))
-    low = max(1.0, a + b - n, np.floor(mean - 40 * sd - 40))  # beyond 40 deviations nothing is left to add
+    low = max(1.0, a + b - n, np.floor(mean - 40 * sd - 40))  # terms beyond 40 standard deviations are negligible
     high = min(a, b, np.ceil(mean + 40 * sd + 40))
     if low > high:
         return 0.0
@@ -223,66 +454,147 @@ def _expected_cell(a: float, b: float, n: float) -> float:
 
 
 def information_of_values(tally: Values) -> float:
-    """The mutual information of a numeric attribute and the class, each value on its own, in bits."""
+    """Return the mutual information of a numeric attribute and the class, in bits.
+
+    Each distinct value is treated as a category.
+
+    Parameters
+    ----------
+    tally : Values
+        The values of each class.
+
+    Returns
+    -------
+    float
+        The mutual information.
+
+    Examples
+    --------
+    >>> from countwise import Discretizer, samples
+    >>> from countwise.measures import information_of_values
+    >>> rain = samples.load("rain")
+    >>> round(information_of_values(Discretizer("naive").fit(rain.X, rain.y).tallies_["temp"]), 4)
+    1.0
+    """
     values, _, weights = tally.merged
     if len(values) == 0:
         return 0.0
     n = np.ones(len(values)) if weights is None else weights.astype(np.float64)
     at_value = np.add.reduceat(n, np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]])))
-    unsure = float((at_value * _log2(at_value)).sum() - (n * _log2(n)).sum()) / float(n.sum())
-    return max(entropy(tally.n) - unsure, 0.0)
+    conditional = float((at_value * _log2(at_value)).sum() - (n * _log2(n)).sum()) / float(n.sum())
+    return max(entropy(tally.n) - conditional, 0.0)
 
 
 def gaussian_information(n: NDArray[Any], mean: NDArray[Any], variance: NDArray[Any]) -> float:
-    """The mutual information of the class and a number that is Gaussian in each class, in bits.
+    """Return the mutual information, in bits, of the class and an attribute that is Gaussian in each class.
 
-    I = Σ_c P(c) ∫ f(x | c) log₂ [f(x | c) / f(x)] dx by the trapezoid rule, exact to about 1e-6; NaN if a class has
-    no spread. `n`, `mean` and `variance` have an entry for each class.
+    I = Σ_c P(c) ∫ f(x | c) log₂ [f(x | c) / f(x)] dx, computed by the trapezoidal rule with an error of about 1e-6.
+
+    Parameters
+    ----------
+    n : ndarray of shape (n_classes,)
+        The number of rows of each class.
+    mean : ndarray of shape (n_classes,)
+        The means.
+    variance : ndarray of shape (n_classes,)
+        The variances.
+
+    Returns
+    -------
+    float
+        The mutual information; NaN if a class has variance 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise.measures import gaussian_information
+    >>> round(gaussian_information(np.array([50, 50]), np.array([0.0, 2.0]), np.array([1.0, 1.0])), 4)
+    0.4859
     """
-    there = np.asarray(n) > 0
-    share = np.asarray(n, dtype=np.float64)[there] / max(float(np.sum(n)), 1e-300)
-    mu, sd = np.asarray(mean)[there], np.sqrt(np.asarray(variance)[there])
-    if len(share) < 2:
+    occurs = np.asarray(n) > 0
+    prior = np.asarray(n, dtype=np.float64)[occurs] / max(float(np.sum(n)), 1e-300)
+    mu, sd = np.asarray(mean)[occurs], np.sqrt(np.asarray(variance)[occurs])
+    if len(prior) < 2:
         return 0.0
     if not (sd > 0).all():
         return float("nan")
-    # a grid that is fine wherever some class is narrow
+    # the grid is fine wherever a class has a small variance
     x = np.unique((mu + np.linspace(-12, 12, 2401)[:, None] * sd).ravel())
     log_f = -0.5 * ((x[:, None] - mu) / sd) ** 2 - np.log(sd) - 0.5 * np.log(2 * np.pi)
-    log_mix = np.logaddexp.reduce(log_f + np.log(share), axis=1)
-    inner = (share * np.exp(log_f) * (log_f - log_mix[:, None])).sum(axis=1)
+    log_mix = np.logaddexp.reduce(log_f + np.log(prior), axis=1)
+    inner = (prior * np.exp(log_f) * (log_f - log_mix[:, None])).sum(axis=1)
     area = float(((inner[1:] + inner[:-1]) * np.diff(x)).sum() / 2)
     return max(area / float(np.log(2)), 0.0)
 
 
 def sd_reduction(n: NDArray[Any], mean: NDArray[Any], m2: NDArray[Any]) -> Any:
-    """SD(y) - Σ_v n_v/n SD(y | v), SD over N: by how much knowing the value lowers it (002).
+    """Return the standard deviation reduction SD(y) - Σ_v n_v/n SD(y | v), with the divisor N.
 
-    `n`, `mean` and `m2`, of shape (..., values): how many numbers each value has, their mean, and their sum of
-    squared deviations.
+    Parameters
+    ----------
+    n : ndarray of shape (..., n_values)
+        The number of rows of each value of the attribute.
+    mean : ndarray of shape (..., n_values)
+        The mean of the target for each value.
+    m2 : ndarray of shape (..., n_values)
+        The sum of squared deviations of the target from its mean, for each value.
+
+    Returns
+    -------
+    float or ndarray
+        The reduction.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise.measures import sd_reduction
+    >>> sd_reduction(np.array([2, 2]), np.array([1.0, 3.0]), np.array([0.0, 0.0]))
+    1.0
     """
-    shares, whole, parts = _variances(n, mean, m2)
-    return _one_or_many(np.maximum(np.sqrt(whole) - (shares * np.sqrt(parts)).sum(axis=-1), 0.0))
+    proportions, whole, parts = _variances(n, mean, m2)
+    return _one_or_many(np.maximum(np.sqrt(whole) - (proportions * np.sqrt(parts)).sum(axis=-1), 0.0))
 
 
 def variance_reduction(n: NDArray[Any], mean: NDArray[Any], m2: NDArray[Any]) -> Any:
-    """The same of the variance (over N)."""
-    shares, whole, parts = _variances(n, mean, m2)
-    return _one_or_many(np.maximum(whole - (shares * parts).sum(axis=-1), 0.0))
+    """Return the variance reduction Var(y) - Σ_v n_v/n Var(y | v), with the divisor N.
+
+    Parameters
+    ----------
+    n : ndarray of shape (..., n_values)
+        The number of rows of each value of the attribute.
+    mean : ndarray of shape (..., n_values)
+        The mean of the target for each value.
+    m2 : ndarray of shape (..., n_values)
+        The sum of squared deviations of the target from its mean, for each value.
+
+    Returns
+    -------
+    float or ndarray
+        The reduction.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise.measures import variance_reduction
+    >>> variance_reduction(np.array([2, 2]), np.array([1.0, 5.0]), np.array([0.0, 0.0]))
+    4.0
+    """
+    proportions, whole, parts = _variances(n, mean, m2)
+    return _one_or_many(np.maximum(whole - (proportions * parts).sum(axis=-1), 0.0))
 
 
 def _variances(n: NDArray[Any], mean: NDArray[Any], m2: NDArray[Any]) -> tuple[Any, Any, Any]:
-    """The share of each value, the variance of all numbers, and the variance at each value."""
+    """Return the proportion of each value, the variance of the target, and its variance for each value."""
     n, mean, m2 = (np.asarray(part, dtype=np.float64) for part in (n, mean, m2))
     total = n.sum(axis=-1, keepdims=True)
-    shares = n / np.where(total > 0, total, 1.0)
-    center = (shares * mean).sum(axis=-1, keepdims=True)
+    proportions = n / np.where(total > 0, total, 1.0)
+    center = (proportions * mean).sum(axis=-1, keepdims=True)
     parts = np.divide(np.maximum(m2, 0.0), n, out=np.zeros_like(n), where=n > 0)
-    return shares, (shares * (parts + (mean - center) ** 2)).sum(axis=-1), parts
+    return proportions, (proportions * (parts + (mean - center) ** 2)).sum(axis=-1), parts
 
 
 def _running(score: Floats, positive: NDArray[Any], weight: Floats | None) -> tuple[Floats, Floats, Floats]:
-    """From the highest score on: the distinct scores, the positive rows and the others that have at least it."""
+    """Return the distinct scores in descending order, and the positive and negative rows with at least each score."""
     weight = np.ones(len(score)) if weight is None else weight
     order = np.argsort(-score, kind="stable")
     s, p, w = score[order], positive[order], weight[order]
@@ -291,19 +603,62 @@ def _running(score: Floats, positive: NDArray[Any], weight: Floats | None) -> tu
 
 
 def area(score: Floats, positive: NDArray[Any], weight: Floats | None = None) -> float:
-    """The area under the ROC curve; rows of equal score count half; NaN for rows of one kind or a score of NaN."""
+    """Return the area under the ROC curve; ties count half.
+
+    Parameters
+    ----------
+    score : ndarray of shape (n_rows,)
+        The score of each row, higher for positive rows.
+    positive : ndarray of bool of shape (n_rows,)
+        Whether each row is positive.
+    weight : ndarray of shape (n_rows,) or None, default=None
+        The weight of each row.
+
+    Returns
+    -------
+    float
+        The area; NaN if all rows are positive or all negative, or if a score is NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise.measures import area
+    >>> area(np.array([0.1, 0.4, 0.35, 0.8]), np.array([False, False, True, True]))
+    0.75
+    """
     _, ups, downs = _running(score, positive, weight)
     if np.isnan(score).any() or not len(ups) or not ups[-1] > 0 or not downs[-1] > 0:
         return float("nan")
-    # a positive row ranks before the others that come after its score, and ties with those that share it
+    # a positive row ranks above the negative rows with a lower score, and ties with those of equal score
     up, down = np.diff(ups, prepend=0.0), np.diff(downs, prepend=0.0)
     return float((up * (downs[-1] - downs + down / 2)).sum() / (ups[-1] * downs[-1]))
 
 
 def roc_points(score: Floats, positive: NDArray[Any], weight: Floats | None = None) -> tuple[Floats, Floats, Floats]:
-    """The ROC curve: false and true positive rates at each threshold, from the highest on.
+    """Return the points of the ROC curve, from the highest threshold to the lowest.
 
-    The first threshold is infinite: no row is called positive. Rates of rows that there are none of are NaN.
+    Parameters
+    ----------
+    score : ndarray of shape (n_rows,)
+        The score of each row, higher for positive rows.
+    positive : ndarray of bool of shape (n_rows,)
+        Whether each row is positive.
+    weight : ndarray of shape (n_rows,) or None, default=None
+        The weight of each row.
+
+    Returns
+    -------
+    tuple of ndarray
+        The false positive rates, the true positive rates and the thresholds. The first threshold is infinite: no row
+        is predicted positive. A rate is NaN if there are no rows of its class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise.measures import roc_points
+    >>> false, true, thresholds = roc_points(np.array([0.2, 0.7]), np.array([False, True]))
+    >>> false.tolist(), true.tolist()
+    ([0.0, 0.0, 1.0], [0.0, 1.0, 1.0])
     """
     scores, ups, downs = _running(score, positive, weight)
     false, true = (_rates(np.concatenate([[0.0], rows])) for rows in (downs, ups))
@@ -313,7 +668,30 @@ def roc_points(score: Floats, positive: NDArray[Any], weight: Floats | None = No
 def precision_recall_points(
     score: Floats, positive: NDArray[Any], weight: Floats | None = None
 ) -> tuple[Floats, Floats, Floats]:
-    """Precision and recall at each threshold, from the lowest on; the last point, 1 and 0, has none."""
+    """Return precision and recall at each threshold, from the lowest threshold to the highest.
+
+    Parameters
+    ----------
+    score : ndarray of shape (n_rows,)
+        The score of each row, higher for positive rows.
+    positive : ndarray of bool of shape (n_rows,)
+        Whether each row is positive.
+    weight : ndarray of shape (n_rows,) or None, default=None
+        The weight of each row.
+
+    Returns
+    -------
+    tuple of ndarray
+        The precisions, the recalls and the thresholds. The last point, precision 1 and recall 0, has no threshold.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise.measures import precision_recall_points
+    >>> precision, recall, _ = precision_recall_points(np.array([0.2, 0.7]), np.array([False, True]))
+    >>> precision.tolist(), recall.tolist()
+    ([0.5, 1.0, 1.0], [1.0, 1.0, 0.0])
+    """
     scores, ups, downs = _running(score, positive, weight)
     found = ups + downs
     precision = np.divide(ups, found, out=np.zeros_like(ups), where=found > 0)
@@ -322,20 +700,66 @@ def precision_recall_points(
 
 
 def _rates(running: Floats) -> Floats:
-    """Running totals as shares of the last; NaN if there is nothing to share."""
+    """Divide cumulative totals by the last one; NaN if it is 0."""
     return running / running[-1] if len(running) and running[-1] > 0 else np.full(len(running), np.nan)
 
 
 def average_precision(score: Floats, positive: NDArray[Any], weight: Floats | None = None) -> float:
-    """The mean of the precision, each weighted by the recall that it adds; NaN if no row is positive."""
+    """Return the average precision: the mean of the precisions, weighted by the increase in recall.
+
+    Parameters
+    ----------
+    score : ndarray of shape (n_rows,)
+        The score of each row, higher for positive rows.
+    positive : ndarray of bool of shape (n_rows,)
+        Whether each row is positive.
+    weight : ndarray of shape (n_rows,) or None, default=None
+        The weight of each row.
+
+    Returns
+    -------
+    float
+        The average precision; NaN if no row is positive.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise.measures import average_precision
+    >>> round(average_precision(np.array([0.1, 0.4, 0.35, 0.8]), np.array([False, False, True, True])), 4)
+    0.8333
+    """
     precision, recall, _ = precision_recall_points(score, positive, weight)
     return float(-(np.diff(recall) * precision[:-1]).sum()) if len(score) else float("nan")
 
 
 def by_range(p: Floats, right: NDArray[Any], weight: Floats | None, n_bins: int) -> tuple[Floats, Floats, Floats]:
-    """By range of a probability: rows, mean probability, share of rows that are right; 0 where there are no rows.
+    """Return the rows, the mean probability and the proportion of correct rows in each bin of a probability.
 
-    Ranges are of equal width and hold their upper end; rows without a probability are left out.
+    The bins have equal width and include their upper edge. Rows without a probability are ignored.
+
+    Parameters
+    ----------
+    p : ndarray of shape (n_rows,)
+        The probability of each row.
+    right : ndarray of bool of shape (n_rows,)
+        Whether the prediction for each row is correct.
+    weight : ndarray of shape (n_rows,) or None
+        The weight of each row.
+    n_bins : int
+        The number of bins.
+
+    Returns
+    -------
+    tuple of ndarray
+        The three quantities for each bin; 0 for bins without rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise.measures import by_range
+    >>> rows, mean, correct = by_range(np.array([0.6, 0.8, 0.9]), np.array([False, True, True]), None, 2)
+    >>> rows.tolist(), correct.round(4).tolist()
+    ([0.0, 3.0], [0.0, 0.6667])
     """
     weight = np.ones(len(p)) if weight is None else weight
     if np.isnan(p).any():

@@ -1,8 +1,8 @@
-"""Model files: plain JSON, checked before anything is built, written whole or not at all.
+"""Model files: JSON that is validated before a model is built.
 
-A file holds the format's version, the kind of model, its settings, the schema and
-what was learned: tallies, a tree, or rules. Kinds are found in a fixed table; nothing in a file is ever looked up as
-a class or function name, and nothing is unpickled.
+A file contains the format version, the type of model, its parameters, the schema and the learned state: tallies, a
+tree or rules. Types of model are looked up in a fixed table. Nothing in a file is used as the name of a class or
+function, and nothing is unpickled.
 """
 
 from __future__ import annotations
@@ -27,17 +27,26 @@ __all__ = ["load", "save", "write_whole"]
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted model to a file.
+    """Save a fitted model as a JSON file.
 
-    The file appears whole or not at all: it is written beside its place, synced, and
-    renamed. Leftovers of a save that was killed are removed by the next.
+    The file is replaced atomically: the model is written to a temporary file in the same folder, which is synced and
+    renamed. The next save removes the temporary file of a save that was killed.
 
     Parameters
     ----------
     model : estimator
-        A fitted classifier, regressor or density.
-    path : str or path
-        Where to.
+        Fitted classifier, regressor, density or Bayesian network.
+    path : str or path-like
+        File to write.
+
+    Raises
+    ------
+    ModelFileError
+        If the file cannot be written, or if the model has a parameter that JSON cannot represent.
+
+    See Also
+    --------
+    load : Load the model.
 
     Examples
     --------
@@ -56,36 +65,56 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         if not odd:
             raise
         raise ModelFileError(
-            f"The setting {odd[0]!r} holds an object ({type(model.get_params(deep=False)[odd[0]]).__name__}) that a "
-            "model file cannot hold.",
-            hint="files hold words, numbers and tables; pickle can keep the rest.",
+            f"Parameter {odd[0]!r} is a {type(model.get_params(deep=False)[odd[0]]).__name__}, which cannot be "
+            "written to a model file.",
+            hint="use a string, a number or a mapping, or save the model with pickle.",
         ) from None
     if len(body) > MAX_BYTES:
-        raise ModelFileError("The model is too large for a file: it keeps its rows.", hint="learn from fewer rows.")
+        raise ModelFileError(
+            f"The model has more than {MAX_BYTES} bytes, the limit of a model file.", hint="train on fewer rows."
+        )
     write_whole(Path(path), enveloped(body))
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read a model that `save` wrote.
+    """Load a model that was saved with `save`.
 
     Parameters
     ----------
-    path : str or path
-        The file.
+    path : str or path-like
+        Model file.
 
     Returns
     -------
     estimator
         The fitted model.
+
+    Raises
+    ------
+    ModelFileError
+        If the file does not exist, is not a model file, is damaged, or was written by a newer version.
+
+    See Also
+    --------
+    save : Save a fitted model.
+
+    Examples
+    --------
+    >>> import countwise, os, tempfile
+    >>> tennis = countwise.samples.load("tennis")
+    >>> path = os.path.join(tempfile.mkdtemp(), "tennis.json")
+    >>> countwise.save(countwise.TreeClassifier().fit(tennis.X, tennis.y), path)
+    >>> countwise.load(path).n_rows_
+    14
     """
     place = Path(path)
-    content = read_checked(place, hint="train one: countwise train FILE -y TARGET.")
+    content = read_checked(place, hint="train a model with countwise train FILE -y TARGET.")
     try:
         return _build(content)
     except ModelFileError:
         raise
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
-        raise ModelFileError(f"{place} is not a sound model file: {type(error).__name__}: {error}.") from None
+        raise ModelFileError(f"{place} is not a valid model file: {type(error).__name__}: {error}.") from None
 
 
 def _is_plain(value: Any) -> bool:
@@ -99,7 +128,7 @@ def _is_plain(value: Any) -> bool:
 def _content(model: Any) -> dict[str, Any]:
     kind = registry.kind_of(model)
     if kind is None:
-        raise ModelFileError(f"{type(model).__name__} is not a model that can be saved.")
+        raise ModelFileError(f"{type(model).__name__} cannot be saved as a model file.")
     model._check_fitted()
     return {
         "kind": kind,
@@ -116,18 +145,18 @@ def _content(model: Any) -> dict[str, Any]:
 
 
 def _old_distribution(**settings: Any) -> Any:
-    """A distribution of a file of format 1."""
+    """Return a distribution from a file of format 1."""
     names = {"law": "kind", "width": "bandwidth"}
     return distribution_from({names.get(key, key): v for key, v in settings.items()})
 
 
 def _dirichlet(**settings: Any) -> Any:
-    """A Dirichlet prior; its setting is "ess" in files of format 1."""
+    """Return a Dirichlet prior; its parameter is "ess" in files of format 1."""
     (size,) = settings.values()
     return Dirichlet(float(size))
 
 
-# What settings may be made of, by the word "@"; nothing else is ever made.
+# The objects that a parameter may contain, by their key "@". No other objects are created.
 _SETTINGS: dict[str, Callable[..., Any]] = {
     "attribute": lambda of: attribute_from(of),
     "dirichlet": _dirichlet,
@@ -142,9 +171,9 @@ _SETTINGS: dict[str, Callable[..., Any]] = {
 
 def _class_of(name: Any) -> tuple[Any, registry.Kind]:
     if name == "CaseBase":
-        raise ModelFileError("The file holds a case base, not a model.", hint="CaseBase.load reads it.")
+        raise ModelFileError("The file contains a case base, not a model.", hint="use CaseBase.load.")
     if name not in registry.KINDS:
-        raise ModelFileError(f"This version has no model {name!r}.")
+        raise ModelFileError(f"Model type {name!r} is unknown to this version of Countwise.")
     kind = registry.KINDS[name]
     return registry.class_of(kind), kind
 
@@ -152,7 +181,7 @@ def _class_of(name: Any) -> tuple[Any, registry.Kind]:
 def _build(content: Mapping[str, Any]) -> Any:
     cls, kind = _class_of(content["kind"])
     settings = {kind.renamed.get(name, name): revived(v, _SETTINGS) for name, v in content["settings"].items()}
-    settings.pop("", None)  # a setting that there is no more
+    settings.pop("", None)  # a parameter that only older versions have
     model = cls(**settings)
     model.schema_ = Schema.from_dict(content["schema"])
     model.target_ = attribute_from(content["target"])

@@ -1,4 +1,4 @@
-"""Who wants to know how far the work has come."""
+"""Progress reports of long computations."""
 
 from __future__ import annotations
 
@@ -14,47 +14,52 @@ _listener: ContextVar[Callable[[int], None] | None] = ContextVar("countwise_prog
 
 
 def current() -> Callable[[int], None] | None:
-    """The function to call with the number of rows (or subsets) done, if anybody listens."""
+    """Return the function that receives the number of finished rows or subsets, or None."""
     return _listener.get()
 
 
 def counter() -> Callable[[], None]:
-    """A function to call at each step of the work.
+    """Return a function that counts the steps of a computation and reports them.
 
     Examples
     --------
     >>> from countwise.progress import counter, reporting
-    >>> heard = []
-    >>> with reporting(heard.append):
-    ...     tell = counter()
-    ...     tell(), tell()
+    >>> done = []
+    >>> with reporting(done.append):
+    ...     step = counter()
+    ...     step(), step()
     (None, None)
-    >>> heard
+    >>> done
     [1, 2]
     """
     listener, done = _listener.get(), 0
 
-    def tell() -> None:
+    def step() -> None:
         nonlocal done
         done += 1
         if listener is not None:
             listener(done)
 
-    return tell
+    return step
 
 
 @contextmanager
 def reporting(listener: Callable[[int], None]) -> Iterator[None]:
-    """Tell `listener` how many rows of the present piece, or how many subsets, are done.
+    """Call `listener` with the number of finished rows of the current chunk, or of finished subsets.
+
+    Parameters
+    ----------
+    listener : callable
+        Function of one int.
 
     Examples
     --------
     >>> from countwise import NaiveBayesClassifier, samples
     >>> from countwise.progress import reporting
-    >>> heard = []
-    >>> with reporting(heard.append):
+    >>> done = []
+    >>> with reporting(done.append):
     ...     _ = NaiveBayesClassifier().fit(samples.load("rain").X, samples.load("rain").y)
-    >>> heard[-1]
+    >>> done[-1]
     6
     """
     token = _listener.set(listener)
@@ -66,7 +71,7 @@ def reporting(listener: Callable[[int], None]) -> Iterator[None]:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Work that is a part of what is told of: it says nothing itself."""
+    """Suppress the reports of a computation that is one step of a larger one."""
     token = _listener.set(None)
     try:
         yield
@@ -76,18 +81,18 @@ def quiet() -> Iterator[None]:
 
 @contextmanager
 def bar(title: str, total: int | None = None, unit: str = "rows", patience: float = 1.0) -> Iterator[None]:
-    """A bar on the standard error for work that takes longer than a second.
+    """Show a progress bar on standard error.
 
     Parameters
     ----------
     title : str
-        What is being done.
-    total : int, optional
-        How much there is to do, if that is known.
-    unit : str, default="rows"
-        Of what.
-    patience : float, default=1
-        Seconds to wait before a bar is shown.
+        Text before the bar.
+    total : int or None, default=None
+        Number of units at the end, if it is known.
+    unit : str, default='rows'
+        Unit that is counted.
+    patience : float, default=1.0
+        Seconds before the bar is shown.
     """
     started = time.monotonic()
     shown: Any = None
@@ -95,7 +100,7 @@ def bar(title: str, total: int | None = None, unit: str = "rows", patience: floa
 
     def listen(done: int) -> None:
         nonlocal shown, before, last
-        if done < last:  # the next piece has begun
+        if done < last:  # the next chunk has begun
             before += last
         last = done
         if shown is None and time.monotonic() - started > patience:

@@ -1,7 +1,6 @@
-"""Names as strings: the public names, the kinds of model, and the recipes of `compare`.
+"""Tables of names: the public names, the types of model, and the learners of `compare`.
 
-Nothing is imported here. `countwise/__init__.py`, model files, `countwise train`, `countwise curve` and `compare`
-look a name up and import its module only when it is used.
+This module imports none of them, so that a module is imported only when one of its names is used.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ __all__ = [
     "lazy_names",
 ]
 
-# Public names at the root, by the module that defines them.
+# Names of the package `countwise`, by the module that defines them.
 PUBLIC: dict[str, tuple[str, ...]] = {
     "countwise.cases": ("CaseBase",),
     "countwise.data.attributes": ("Count", "Nominal", "Numeric", "Ordinal"),
@@ -64,7 +63,7 @@ PUBLIC: dict[str, tuple[str, ...]] = {
     "countwise.tree.rule_list": ("RuleClassifier",),
 }
 
-# Public packages beside the root; the names that they offer are in their `__all__`.
+# Public subpackages; their names are listed in their `__all__`.
 NAMESPACES = (
     "cases",
     "distributions",
@@ -80,7 +79,7 @@ NAMESPACES = (
     "working",
 )
 
-# The names of packages whose modules are imported when a name is first used.
+# Names of packages whose modules are imported when the name is first used.
 LAZY: dict[str, dict[str, str]] = {
     "countwise.neighbors": {
         "DistanceMetric": "metric",
@@ -102,7 +101,7 @@ LAZY: dict[str, dict[str, str]] = {
 
 
 def lazy_names(package: str) -> tuple[Any, Any]:
-    """`__getattr__` and `__dir__` of a package whose names are imported when they are first used."""
+    """Return `__getattr__` and `__dir__` of a package whose names are imported when they are first used."""
     names = LAZY[package]
 
     def get(name: str) -> Any:
@@ -116,16 +115,16 @@ def lazy_names(package: str) -> tuple[Any, Any]:
 
 
 class Kind:
-    """A kind of model.
+    """A type of model.
 
     Parameters
     ----------
     module, name : str
-        Where its class is.
-    word : str
-        What `countwise train --model` calls it; empty if it cannot be trained there.
-    renamed : dict of str to str
-        Settings that older model files call otherwise: old name to new name, or to "" if the setting is gone.
+        Module and name of the class.
+    word : str, default=''
+        Name in `countwise train --model`; empty if the command line cannot train it.
+    renamed : dict of str to str or None, default=None
+        Parameters with other names in older model files: old name to new name, or to "" if it is ignored.
     """
 
     def __init__(self, module: str, name: str, word: str = "", renamed: dict[str, str] | None = None) -> None:
@@ -134,7 +133,7 @@ class Kind:
 
 _OF_NETWORKS = {"conditionals": "distributions", "ess": "equivalent_sample_size", "k": "max_dependence"}
 
-# The kinds of model by the name that model files use; no other name in a file is ever looked up.
+# Types of model by their name in model files. Other names in a file are errors.
 KINDS: dict[str, Kind] = {
     "NaiveBayes": Kind(
         "countwise.naive_bayes.model", "NaiveBayesClassifier", "naive-bayes", {"conditionals": "distributions"}
@@ -158,17 +157,17 @@ KINDS: dict[str, Kind] = {
 
 
 class Recipe:
-    """A learner that `compare` tries: a kind of model and its settings.
+    """A learner of `compare`: a type of model and its parameters.
 
     Parameters
     ----------
     kind : str
         A key of `KINDS`.
-    settings : dict
-        What differs from the defaults.
-    cannot, slow : str
-        Reasons against it, by the names that `evaluation.learners` gives them: what rules the learner out, and what
-        rules it out unless the user names it.
+    settings : dict or None, default=None
+        Parameters that differ from the defaults.
+    cannot, slow : str, default=''
+        Conditions of `evaluation.learners` under which the learner is skipped: always (`cannot`), or unless the user
+        names it (`slow`).
     """
 
     def __init__(self, kind: str, settings: dict[str, Any] | None = None, cannot: str = "", slow: str = "") -> None:
@@ -177,7 +176,7 @@ class Recipe:
 
 _C45 = {"min_samples_leaf": 2, "threshold_cost": True, "pruning": "pessimistic"}
 _CART = {"nominal": "subset", "pruning": "cost_complexity"}
-_SURE = {"smoothing": "laplace"}  # a leaf of one class is not certain of it
+_SMOOTHED = {"smoothing": "laplace"}  # without it, a leaf with one class would predict it with probability 1
 
 RECIPES: dict[str, Recipe] = {
     "naive Bayes": Recipe("NaiveBayes"),
@@ -186,10 +185,10 @@ RECIPES: dict[str, Recipe] = {
     "TAN": Recipe("NetworkBayes", {"structure": "tan"}, "no pairs"),
     "LDA": Recipe("Discriminant", {"covariance": "shared"}, "texts", "many columns"),
     "QDA": Recipe("Discriminant", {"covariance": "own", "shrinkage": "auto"}, "texts", "many columns"),
-    "C4.5 tree": Recipe("Tree", {"criterion": "gain_ratio", **_C45, **_SURE}, "", "many texts"),
-    "CART tree": Recipe("Tree", {"criterion": "gini", **_CART, **_SURE}, "", "many texts or rows"),
-    "rules": Recipe("Rules", {"method": "c45", **_SURE}, "", "many texts or rows"),
-    "one rule": Recipe("Rules", {"method": "one_r", **_SURE}, "texts"),
+    "C4.5 tree": Recipe("Tree", {"criterion": "gain_ratio", **_C45, **_SMOOTHED}, "", "many texts"),
+    "CART tree": Recipe("Tree", {"criterion": "gini", **_CART, **_SMOOTHED}, "", "many texts or rows"),
+    "rules": Recipe("Rules", {"method": "c45", **_SMOOTHED}, "", "many texts or rows"),
+    "one rule": Recipe("Rules", {"method": "one_r", **_SMOOTHED}, "texts"),
     "neighbors": Recipe("Neighbors", {"n_neighbors": "loo"}, "", "many rows"),
     "PEBLS": Recipe("Exemplars", {}, "", "many rows"),
     "Parzen": Recipe("Parzen", {}, "texts", "many rows"),
@@ -199,14 +198,14 @@ RECIPES: dict[str, Recipe] = {
 
 
 def class_of(kind: Kind) -> Any:
-    """The class of a kind of model, imported now."""
+    """Import and return the class of a type of model."""
     import importlib
 
     return getattr(importlib.import_module(kind.module), kind.name)
 
 
 def kind_of(model: Any) -> str | None:
-    """The kind of a model, by its class or one that it is derived from; None if it is no such model."""
+    """Return the type of a model, by its class or a base class; None if it is not in `KINDS`."""
     names = {(kind.module, kind.name): name for name, kind in KINDS.items()}
     return next(
         (names[at] for cls in type(model).__mro__ if (at := (cls.__module__, cls.__qualname__)) in names), None
@@ -214,5 +213,5 @@ def kind_of(model: Any) -> str | None:
 
 
 def kind_of_word(word: str) -> Kind:
-    """The kind of model that the command line calls so."""
+    """Return the type of model with this name in `countwise train --model`."""
     return next(kind for kind in KINDS.values() if kind.word == word)

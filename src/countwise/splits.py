@@ -1,4 +1,4 @@
-"""Folds: which rows are held out, turn by turn."""
+"""Cross-validation folds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from countwise.errors import OptionError, TooFewRows
 
-__all__ = ["by_content", "dealt", "splits_of"]
+__all__ = ["assign_folds", "by_content", "splits_of"]
 
 Rows = NDArray[Any]
 
@@ -18,68 +18,73 @@ Rows = NDArray[Any]
 def splits_of(
     cv: Any, n_rows: int, groups: Callable[[], Rows], strata: Rows | None = None, seed: Any = 0
 ) -> list[tuple[Rows, Rows]]:
-    """The rows to learn from and those to hold out, fold by fold.
+    """Return the training rows and the held-out rows of each fold.
 
     Parameters
     ----------
-    cv : int, splitter or its splits
-        Into how many folds the rows are dealt, at random and always alike; or a splitter.
+    cv : int, splitter or iterable of (train, test)
+        Number of folds, a scikit-learn splitter, or the splits themselves.
     n_rows : int
-        How many rows there are.
+        Number of rows.
     groups : callable
-        Gives the group of each row, numbered from 0; rows of a group are held out together.
-    strata : ndarray, optional
-        The class of each row: every fold gets its share of each.
-    seed : int
-        Deals differently.
+        Returns the group of each row, numbered from 0. Rows of one group are held out together.
+    strata : ndarray or None, default=None
+        Class of each row. The class proportions are about the same in all folds.
+    seed : int, default=0
+        Seed of the random assignment to folds.
+
+    Returns
+    -------
+    list of (ndarray, ndarray)
+        Positions of training rows and of held-out rows.
     """
     if hasattr(cv, "split") and not isinstance(cv, str):
         cv = cv.split(np.empty((n_rows, 1)), strata)
     if isinstance(cv, Iterable) and not isinstance(cv, str):
         splits = [(np.asarray(rest), np.asarray(test)) for rest, test in cv]
         if not splits:
-            raise OptionError(
-                "cv has no splits (left).", hint="a generator gives them only once; list(...) keeps them."
-            )
+            raise OptionError("cv contains no splits.", hint="pass a list; a generator can be used only once.")
         if any(len(part) and not 0 <= part.min() <= part.max() < n_rows for split in splits for part in split):
-            raise OptionError(f"cv names rows that there are not: {n_rows} rows have a weight.")
+            raise OptionError(
+                f"cv contains row numbers outside 0 to {n_rows - 1}; there are {n_rows} rows with positive weight."
+            )
         return splits
     if isinstance(cv, bool) or not isinstance(cv, int | np.integer) or cv < 2:
-        raise OptionError(f"cv must be a whole number of at least 2, a splitter, or its splits, not {cv!r}.")
-    own = dealt(groups(), int(cv), n_rows, strata, seed)
+        raise OptionError(f"cv must be an integer >= 2, a splitter, or an iterable of splits, not {cv!r}.")
+    own = assign_folds(groups(), int(cv), n_rows, strata, seed)
     return [(np.flatnonzero(own != k), np.flatnonzero(own == k)) for k in range(int(cv))]
 
 
-def dealt(groups: Rows, hands: int, n_rows: int, strata: Rows | None = None, seed: Any = 0) -> Rows:
-    """The fold of each row, when groups are dealt at random; tables are often sorted."""
+def assign_folds(groups: Rows, n_folds: int, n_rows: int, strata: Rows | None = None, seed: Any = 0) -> Rows:
+    """Return the fold of each row; groups are assigned to folds at random, because tables are often sorted."""
     n_groups = int(groups.max(initial=-1)) + 1
-    if n_groups < hands:
+    if n_groups < n_folds:
         raise TooFewRows(
-            f"{n_groups} different rows cannot be split into {hands} folds (n_samples={n_rows}).",
-            hint="give a smaller cv.",
+            f"{n_groups} distinct rows cannot be split into {n_folds} folds (n_samples={n_rows}).",
+            hint="use a smaller cv.",
         )
-    turn = np.empty(n_groups, dtype=np.intp)
-    turn[np.random.default_rng(seed).permutation(n_groups)] = np.arange(n_groups)
+    rank = np.empty(n_groups, dtype=np.intp)
+    rank[np.random.default_rng(seed).permutation(n_groups)] = np.arange(n_groups)
     if strata is None:
-        fold = np.repeat(np.arange(hands), [len(part) for part in np.array_split(turn, hands)])
-        return fold[turn[groups]]
+        fold = np.repeat(np.arange(n_folds), [len(part) for part in np.array_split(rank, n_folds)])
+        return fold[rank[groups]]
     of_group = np.zeros(n_groups, dtype=np.intp)
     of_group[groups] = strata
-    order = np.lexsort((turn, of_group))
+    order = np.lexsort((rank, of_group))
     fold = np.empty(n_groups, dtype=np.intp)
-    fold[order] = np.arange(n_groups) % hands
+    fold[order] = np.arange(n_groups) % n_folds
     return fold[groups]
 
 
 def by_content(columns: Sequence[Rows], *, together: bool = False) -> Rows:
-    """A number for each row, from 0 on, that depends on its cells alone: rows in another order are dealt alike.
+    """Return a number for each row that depends only on its values, so that folds do not depend on the row order.
 
-    Equal rows have one number if they are to be taken together, else numbers in a row.
+    Numbers start at 0. Equal rows have the same number if `together`, otherwise consecutive numbers.
     """
     key = np.zeros(len(columns[0]), dtype=np.uint64)
     for column in columns:
         numbers = column.astype(np.float64) + 0.0  # no negative zero
-        numbers[np.isnan(numbers)] = np.nan  # one kind of missing
+        numbers[np.isnan(numbers)] = np.nan  # one bit pattern for all NaN
         key = _mixed(key ^ numbers.view(np.uint64))
     if together:
         return np.unique(key, return_inverse=True)[1].ravel()
@@ -89,7 +94,7 @@ def by_content(columns: Sequence[Rows], *, together: bool = False) -> Rows:
 
 
 def _mixed(key: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Bits stirred, so that different cells end up far apart."""
+    """Mix the bits, so that similar values get very different keys."""
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         key = (key ^ (key >> np.uint64(shift))) * np.uint64(factor)
     return key ^ (key >> np.uint64(31)) ^ np.uint64(0x9E3779B97F4A7C15)

@@ -33,14 +33,14 @@ def test_every_package_is_on_the_page():
 
 def test_the_tree_keeps_to_its_limits():
     known = structure.modules()
-    rooms = structure.rooms(known)
+    rooms = structure.folder_sizes(known)
     assert structure.layers() == (11, 0)
     assert len(known) <= 300
     assert max(rooms.values()) <= 20
     assert min(rooms.values()) >= 2 or [room for room, n in rooms.items() if n == 1] == []
     assert len(structure.single_importers(known)) <= 60
     assert structure.deepest()[0] <= 8
-    assert len(structure.naming("Poisson", known)) <= 5
+    assert len(structure.mentioning("Poisson", known)) <= 5
 
 
 def test_narwhals_is_imported_only_where_tables_of_others_are_opened():

@@ -119,7 +119,7 @@ def test_a_sample_is_frozen_and_read_anew_each_time():
 def test_an_unknown_sample_is_answered_with_the_nearest_name():
     with pytest.raises(ReadError, match="did you mean 'penguins'"):
         load("penguin")
-    with pytest.raises(ReadError, match=r"the samples are 'rain', .*'sms'"):
+    with pytest.raises(ReadError, match=r"use one of 'rain', .*'sms'"):
         load("zzz")
 
 

@@ -48,7 +48,7 @@ def test_a_row_that_no_bump_reaches_is_explained_all_the_same(kernel):
     weather = samples.load("weather").columns("temperature", "humidity", "play")
     model = ParzenClassifier(kernel=kernel).fit(weather, "play")
     working = model.explain([[100, 190]])
-    assert "no bump reaches the row" in str(working)
+    assert "no kernel reaches the row" in str(working)
     assert working.posterior == pytest.approx(model.class_prior_)
     numbers = {name: weather[name] for name in ("temperature", "humidity")}
     assert "f = 0" in str(ParzenDensity(kernel=kernel).fit(numbers).explain([[200, 190]]))
@@ -88,9 +88,9 @@ def test_settings_changed_after_a_fit_do_not_mix_with_what_was_learned():
     own = DiscriminantClassifier("own").fit(X, Y).set_params(covariance="shared")
     with pytest.raises(OptionError, match="quadratic"):
         own.logistic_form()
-    with pytest.raises(TableError, match="call fit anew"):
+    with pytest.raises(TableError, match="call fit again"):
         DiscriminantClassifier().fit(X, Y).set_params(shrinkage="auto").partial_fit(X, Y)
-    with pytest.raises(TableError, match="call fit anew"):
+    with pytest.raises(TableError, match="call fit again"):
         PrototypeClassifier().fit(X, Y).set_params(metric="manhattan").partial_fit(X, Y)
     nearest = PrototypeClassifier().fit(X, Y)
     before = nearest.distances(X)

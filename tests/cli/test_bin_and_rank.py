@@ -56,22 +56,22 @@ def test_bin_prints_cuts_with_reasons(folder):
     out = run("bin", "weather.arff", "-y", "play", "--method", "min_n", "--n", "3", cwd=folder)
     assert out.stderr == ""
     assert out.stdout.splitlines()[:7] == [
-        "temperature: 3 ranges by min_n, n = 3",
-        "range         no  yes  why it ends there",
-        "<= 70.5        1    4  4 of yes up to 70; 71 is of another class",
-        "(70.5, 77.5]   2    3  3 of yes up to 75; 80 is of another class",
+        "temperature: 3 bins by min_n, n = 3",
+        "bin           no  yes  reason for the upper edge",
+        "<= 70.5        1    4  4 rows of yes up to 70; 71 is of another class",
+        "(70.5, 77.5]   2    3  3 rows of yes up to 75; 80 is of another class",
         "> 77.5         2    2",
-        "Information on play by its 12 values: 0.797429 bits, of which chance alone would give 0.798999",
-        "Information on play by its ranges: 0.0499721 bits (94 % lost)",
+        "Mutual information with play, 12 distinct values: 0.797429 bits (0.798999 expected by chance)",
+        "Mutual information with play, 3 bins: 0.0499721 bits (94 % lost)",
     ]
-    assert "humidity: 3 ranges" in out.stdout
+    assert "humidity: 3 bins" in out.stdout
     assert "outlook" not in out.stdout
 
 
 def test_bin_says_why_mdl_makes_no_cut(folder):
     out = run("bin", "weather.arff", "-y", "play", cwd=folder)
-    assert "no cut pays for itself: the best, at 84, gains 0.113401 bits and would need 0.457729" in out.stdout
-    assert "no cut pays for itself: the best, at 82.5, gains 0.151836 bits and would need 0.555787" in out.stdout
+    assert "the best, 84, has an information gain of 0.113401 bits, and 0.457729 are required" in out.stdout
+    assert "the best, 82.5, has an information gain of 0.151836 bits, and 0.555787 are required" in out.stdout
     assert out.stderr == ""
 
 
@@ -153,7 +153,7 @@ def test_bin_never_writes_over_its_own_table(folder, tmp_path):
 
 
 def test_bin_of_a_table_without_numbers_says_so(folder):
-    assert "tennis.csv has no column of numbers" in run("bin", "tennis.csv", "-y", "play", cwd=folder).stdout
+    assert "tennis.csv has no numeric column." in run("bin", "tennis.csv", "-y", "play", cwd=folder).stdout
 
 
 # -- rank ----------------------------------------------------------------------------------------------------
@@ -163,7 +163,7 @@ def test_rank_prints_the_scores_from_the_best_on(folder):
     out = run("rank", "tennis.csv", "-y", "play", cwd=folder)
     assert out.stderr == ""
     lines = out.stdout.splitlines()
-    assert lines[0] == "14 rows; what each attribute tells of play, by information gain; gain in bits"
+    assert lines[0] == "Attributes ranked by information gain for target play, 14 rows (gain in bits)"
     assert [line.split()[0] for line in lines[3:7]] == ["outlook", "humidity", "wind", "temperature"]
     assert [line.split()[4] for line in lines[3:7]] == ["0.2467", "0.1518", "0.04813", "0.02922"]
 
@@ -185,10 +185,10 @@ def test_rank_as_plain_data_is_what_the_library_says(folder):
 
 def test_rank_of_an_arff_file_reads_its_domains_and_notes_uncut_columns(folder):
     out = run("rank", "weather.arff", "-y", "play", cwd=folder).stdout
-    assert "temperature  1 range (mdl)" in out
-    assert "Note: temperature: no cut pays for itself" in out
+    assert "temperature  1 bin (mdl)" in out
+    assert "Note: temperature: no cut point is accepted by the MDL criterion" in out
     found = told(folder, "rank", "weather.arff", "-y", "play", "--numeric", "equal_width")
-    assert {row["read_as"] for row in found["attributes"]} == {"nominal", "10 ranges (equal_width)"}
+    assert {row["read_as"] for row in found["attributes"]} == {"nominal", "10 bins (equal_width)"}
 
 
 @pytest.mark.parametrize("by", BY)
@@ -236,8 +236,8 @@ def test_minus_infinity_is_told_from_what_is_not_known(folder):
         (("bin", "weather.csv", "-y", "play", "--method", "mdll"), ("did you mean 'mdl'?",)),
         (("bin", "weather.csv", "-y", "play", "--method", "temprature=mdl"), ("did you mean 'temperature'?",)),
         (("bin", "weather.csv", "-y", "play", "--method", "outlook=mdl"), ("'outlook'",)),
-        (("bin", "weather.csv", "--method", "temperature=70:70"), ("twice",)),
-        (("bin", "weather.csv", "-y", "play", "--method", "min_n", "--n", "0"), ("above 0",)),
+        (("bin", "weather.csv", "--method", "temperature=70:70"), ("must be distinct",)),
+        (("bin", "weather.csv", "-y", "play", "--method", "min_n", "--n", "0"), ("must be a number > 0",)),
         (("bin", "weather.csv", "-y", "play", "--drop", "zzz"), ("'zzz'",)),
         (("bin", "weather.csv", "-y", "play", "--weights", "zzz"), ("'zzz'",)),
         (("bin", "penguins.csv", "-y", "bill_length_mm"), ("classes",)),
@@ -261,7 +261,7 @@ def test_bad_data_is_one_line_with_what_would_be_right(folder, args, words):
 
 def test_a_rule_that_needs_a_class_names_the_option_that_gives_it(folder):
     done = run("bin", "weather.csv", cwd=folder, check=2)
-    assert "Error: A rule that looks at the class needs -y COLUMN" in done.stderr
+    assert "Error: A supervised method needs the target: add -y COLUMN" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def test_it_is_read_in_a_hundred_columns() -> None:
     told = run("compare", str(SAMPLES / "tennis.csv"), "-y", "play", "--cv", "5").stdout
     assert max(len(line) for line in told.splitlines()[1:]) <= 100
     assert "majority class" in told
-    assert "Left out:" in told
+    assert "Not evaluated:" in told
 
 
 def test_what_is_wrong_is_a_line() -> None:
@@ -53,12 +53,12 @@ def test_ctrl_c_shows_what_is_done_and_is_status_130(jobs: str) -> None:
     script = (
         "import importlib, signal, sys\nc = importlib.import_module('countwise.evaluation.compare')\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell may have started us deaf to it
-        "plain = c._judged\n"
+        "plain = c._evaluated\n"
         "def told(*args):\n"
         "    for one in plain(*args):\n"
         "        yield one\n"
         "        print('judged', one[0], file=sys.stderr, flush=True)\n"
-        "c._judged = told\n"
+        "c._evaluated = told\n"
         "from countwise.cli import main; main()"
     )
     started = subprocess.Popen(
@@ -73,5 +73,5 @@ def test_ctrl_c_shows_what_is_done_and_is_status_130(jobs: str) -> None:
     out, err = started.communicate(timeout=60)
     assert started.returncode == 130, err
     assert any(line.split()[:3] == ["naive", "Bayes", "0.773"] for line in out.splitlines())
-    assert "rules: stopped before it was done" in out
-    assert err == "stopped: 1 learner was not judged.\n"
+    assert "rules: interrupted before it finished" in out
+    assert err == "Interrupted: 1 learner was not evaluated.\n"

@@ -104,16 +104,16 @@ def test_the_decision_of_least_cost_is_the_threshold_that_is_told(folder):
     assert found["cheapest"]["mean_cost"] < found["most_probable"]["mean_cost"]
     assert found["costs"] == [[0, 5], [1, 0]]
     out = run("test", "credit.json", "new.csv", "--cost", "bad:good=5,good:bad=1", cwd=folder).stdout
-    assert "good is the cheaper answer where P(good) is above 0.8333." in out
+    assert "Predicting good has the lower expected cost if P(good) > 0.8333." in out
 
 
 @pytest.mark.parametrize(
     ("cost", "line"),
     [
-        ("fn=1,fp=-1", "Yes is the cheaper answer whatever its probability."),
-        ("fp=1", "Yes is never the cheaper answer."),
-        ("tp=1,tn=1", "There is no threshold: right answers cost more than wrong ones."),
-        ("fn=1,fp=1,tp=-2", "Yes is the cheaper answer where P(Yes) is above 0.25."),
+        ("fn=1,fp=-1", "Predicting Yes always has the lower expected cost."),
+        ("fp=1", "Predicting Yes never has the lower expected cost."),
+        ("tp=1,tn=1", "There is no threshold: correct predictions cost more than errors."),
+        ("fn=1,fp=1,tp=-2", "Predicting Yes has the lower expected cost if P(Yes) > 0.25."),
     ],
 )
 def test_odd_costs_are_said_for_what_they_are(folder, cost, line):
@@ -142,7 +142,7 @@ def test_rows_of_one_class_have_no_auc_and_that_is_said(folder):
 def test_constant_probabilities_are_said_not_to_rank(folder):
     file = written(folder, "same.csv", [{"outlook": "Sunny", "play": c} for c in ("Yes", "No", "No")])
     assert told(folder, "test", "tennis.json", file)["scores"]["roc_auc"] == 0.5
-    assert "All rows got the same probabilities" in run("test", "tennis.json", file, cwd=folder).stdout
+    assert "All rows have the same predicted probabilities" in run("test", "tennis.json", file, cwd=folder).stdout
 
 
 def test_a_class_that_the_model_never_met_counts_as_wrong_and_is_named(folder):
@@ -155,9 +155,9 @@ def test_a_class_that_the_model_never_met_counts_as_wrong_and_is_named(folder):
     assert (found["scores"]["log_loss"], found["zeros"]) == ("inf", 1)
     assert found["cost"]["rows"] == 2
     out = run("test", "tennis.json", file, cwd=folder).stdout
-    assert "The model never met class 'Maybe': its 1 row cannot be answered rightly." in out
-    assert "1 row without a class left out." in out
-    assert "log_loss is infinite: 1 row is of a class that got probability 0; over the other 2 it is" in out
+    assert "Class 'Maybe' was never seen in training: its 1 row cannot be predicted correctly." in out
+    assert "1 row without a class skipped." in out
+    assert "log_loss is infinite: the true class of 1 row has probability 0. For the other 2 rows it is" in out
 
 
 def test_probabilities_of_exactly_0_are_stated_and_not_clipped(folder):
@@ -170,15 +170,15 @@ def test_probabilities_of_exactly_0_are_stated_and_not_clipped(folder):
 @pytest.mark.parametrize(
     ("args", "status", "told"),
     [
-        (["tennis.json", "penguins.csv"], 1, "penguins.csv has no column 'play', the class."),
+        (["tennis.json", "penguins.csv"], 1, "penguins.csv has no target column 'play'."),
         (["tennis.json", "tennis.csv", "--cost", "fnn=5"], 1, "did you mean 'fn'?"),
         (["tennis.json", "tennis.csv", "--cost", "Yess:No=5"], 1, "did you mean 'Yes'?"),
         (["tennis.json", "tennis.csv", "--cost", "fn=much"], 1, "must be a number"),
-        (["tennis.json", "tennis.csv", "--cost", "fn"], 2, "needs name=value"),
+        (["tennis.json", "tennis.csv", "--cost", "fn"], 2, "must be NAME=VALUE"),
         (["tennis.json", "tennis.csv", "--cost", "fn=5", "--positive", "Yess"], 1, "did you mean 'Yes'?"),
-        (["tennis.json", "tennis.csv", "--positive", "Yes"], 2, "give --cost"),
+        (["tennis.json", "tennis.csv", "--positive", "Yes"], 2, "--positive needs --cost"),
         (["tennis.json", "nowhere.csv"], 1, "nowhere.csv"),
-        (["tennis.json", "tennis.csv", "-y", "plai"], 1, "did you mean 'play'?; name it by -y"),
+        (["tennis.json", "tennis.csv", "-y", "plai"], 1, "did you mean 'play'? Name the column with -y."),
     ],
 )
 def test_bad_input_is_one_line(folder, args, status, told):
@@ -193,9 +193,12 @@ def test_every_classifier_that_can_be_trained_can_be_tested(folder):
         run("train", "tennis.csv", "-y", "play", "--model", kind, "-o", f"{kind}.json", cwd=folder)
         out = run("test", f"{kind}.json", "tennis.csv", cwd=folder).stdout
         assert ("always Yes" in out) == (kind != "rules")  # rules do not keep how frequent the classes were
-        assert "answered Yes" in out
+        assert "predicted Yes" in out
     run("train", "penguins.csv", "-y", "year", "--model", "regression-tree", "-o", "number.json", cwd=folder)
-    assert "predicts no class" in run("test", "number.json", "penguins.csv", cwd=folder, check=1).stderr
+    assert (
+        "does not predict class probabilities"
+        in run("test", "number.json", "penguins.csv", cwd=folder, check=1).stderr
+    )
 
 
 # -- curve ---------------------------------------------------------------------------------------------------------
@@ -216,8 +219,8 @@ def test_a_curve_is_that_of_the_function(folder):
 def test_a_curve_prints_a_table_and_a_chart_and_writes_a_picture_and_numbers(folder):
     for output in ("curve.svg", "curve.csv"):
         out = run("curve", "tennis.csv", "-y", "play", "--repeats", "3", "-o", output, cwd=folder).stdout
-        assert out.split()[:4] == ["learner", "rows", "apparent_error", "deviation"]
-        assert out.rstrip().endswith("true error  ○ apparent error")
+        assert out.split()[:4] == ["learner", "rows", "train_error", "train_sd"]
+        assert out.rstrip().endswith("test error  ○ train error")
     assert (folder / "curve.svg").read_text().lstrip().startswith("<?xml")
     with open(folder / "curve.csv", newline="") as text:
         rows = list(csv.DictReader(text))
@@ -232,7 +235,7 @@ def test_charts_are_plain_ascii_where_the_terminal_is(folder):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout.isascii()
-    assert done.stdout.rstrip().endswith(b"* true error  o apparent error")
+    assert done.stdout.rstrip().endswith(b"* test error  o train error")
 
 
 def test_curves_over_k_and_widths(folder):
@@ -240,7 +243,7 @@ def test_curves_over_k_and_widths(folder):
     assert (found["setting"], [row["n_neighbors"] for row in found["curve"]]) == ("n_neighbors", [1, 5, 25])
     assert found["best"] == 5
     out = run("curve", "penguins.csv", "-y", "species", "--k", "3:5", cwd=folder).stdout
-    assert out.rstrip().split("\n")[-1].startswith("best n_neighbors: ")
+    assert out.rstrip().split("\n")[-1].startswith("Best n_neighbors: ")
     keep = ("--drop", "island,sex,year,body_mass_g,flipper_length_mm")
     found = told(folder, "curve", "penguins.csv", "-y", "species", "--widths", "0.5:8:3", *keep)
     frame = countwise.read(folder / "penguins.csv")
@@ -251,7 +254,7 @@ def test_curves_over_k_and_widths(folder):
     assert found["best"] == wanted.best
     narrow = ("--widths", "1e-6,1e-5", "--option", "kernel=uniform")
     tiny = run("curve", "penguins.csv", "-y", "species", *narrow, *keep, cwd=folder).stdout
-    assert "No bandwidth is best" in tiny
+    assert "No best bandwidth" in tiny
 
 
 @pytest.mark.parametrize(
@@ -259,15 +262,15 @@ def test_curves_over_k_and_widths(folder):
     [
         (["tennis.csv", "-y", "plai"], 1, "did you mean 'play'"),
         (["tennis.csv", "-y", "play", "--score", "acuracy"], 1, "did you mean 'accuracy'"),
-        (["tennis.csv", "-y", "play", "--k", "9:1"], 2, "--k takes 1:30 or 1,3,5"),
-        (["tennis.csv", "-y", "play", "--k", "0:3"], 1, "n_neighbors must be numbers above 0"),
-        (["tennis.csv", "-y", "play", "--widths", "wide"], 2, "--widths takes"),
+        (["tennis.csv", "-y", "play", "--k", "9:1"], 2, "--k must be of the form 1:30 or 1,3,5"),
+        (["tennis.csv", "-y", "play", "--k", "0:3"], 1, "n_neighbors must be numbers > 0"),
+        (["tennis.csv", "-y", "play", "--widths", "wide"], 2, "--widths must be of the form"),
         (["tennis.csv", "-y", "play", "--k", "1:3", "--widths", "1,2"], 2, "not both"),
-        (["tennis.csv", "-y", "play", "--k", "1:3", "--model", "tree"], 1, "no setting 'n_neighbors'"),
-        (["tennis.csv", "-y", "play", "--sizes", "5,99"], 1, "can be learned from"),
-        (["tennis.csv", "-y", "play", "--sizes", "few"], 2, "--sizes takes"),
-        (["tennis.csv", "-y", "play", "-o", "curve.xls"], 2, "-o takes a file that ends in"),
-        (["tennis.csv", "-y", "play", "-o", "tennis.csv"], 1, "cannot be written to"),
+        (["tennis.csv", "-y", "play", "--k", "1:3", "--model", "tree"], 1, "no parameter 'n_neighbors'"),
+        (["tennis.csv", "-y", "play", "--sizes", "5,99"], 1, "must be from 1 to"),
+        (["tennis.csv", "-y", "play", "--sizes", "few"], 2, "--sizes must be of the form"),
+        (["tennis.csv", "-y", "play", "-o", "curve.xls"], 2, "The file of -o must end in"),
+        (["tennis.csv", "-y", "play", "-o", "tennis.csv"], 1, "cannot be overwritten"),
         (["tennis.csv", "-y", "play", "--option", "smothing=1"], 2, "did you mean 'smoothing'"),
     ],
 )
@@ -280,4 +283,4 @@ def test_a_curve_that_cannot_be_made_is_refused(folder, args, status, told):
 def test_help_lists_both_commands():
     out = run("--help").stdout
     assert "curve" in out
-    assert "Score a model on rows whose class is known." in out
+    assert "Evaluate a model on rows whose class is known." in out

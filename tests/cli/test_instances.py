@@ -33,7 +33,7 @@ def test_neighbors_are_trained_shown_asked_and_explained(folder):
     assert {row["play"] for row in answers} == {"no", "yes"}
     working = run("explain", "n.json", "weather.csv", "--row", "2", cwd=folder).stdout
     assert "The 3 nearest rows" in working
-    assert "Why row 2 is 0 away" in working
+    assert "Distance to the nearest row (row 2): 0" in working
 
 
 def test_the_number_of_neighbors_is_chosen_and_told(folder):
@@ -52,8 +52,8 @@ def test_exemplars_are_shown_with_their_weights(folder):
 
 def test_rows_learned_by_heart_are_counted(folder):
     told = run("train", "weather.csv", "-y", "play", "-o", "r.json", "--model", "rote", cwd=folder).stdout
-    assert "14 different rows learned by heart" in told
-    assert "14 different rows" in run("show", "r.json", cwd=folder).stdout
+    assert "14 distinct rows stored" in told
+    assert "14 distinct rows" in run("show", "r.json", cwd=folder).stdout
     answers = list(csv.DictReader(io.StringIO(run("predict", "r.json", "weather.csv", cwd=folder).stdout)))
     assert [row["play"] for row in answers] == list(samples.load("weather").y)
 

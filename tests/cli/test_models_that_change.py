@@ -47,12 +47,12 @@ def same(one, other):
 def test_updated_and_merged_models_are_those_of_all_rows(folder):
     whole = countwise.load(folder / "credit.json")
     told = run("update", "first.json", "second.csv", "-o", "updated.json", cwd=folder).stdout
-    assert "3000 rows, now" in told
-    assert "What moved most:" in told
+    assert "Rows: 3000 → " in told
+    assert "Largest changes:" in told
     assert "→" in told
     assert same(countwise.load(folder / "updated.json"), whole)
     told = run("merge", "first.json", "second.json", "-o", "merged.json", cwd=folder).stdout
-    assert "of 2 models" in told
+    assert "Merged 2 models" in told
     assert same(countwise.load(folder / "merged.json"), whole)
     run("forget", "credit.json", "second.csv", "-o", "less.json", cwd=folder)
     assert same(countwise.load(folder / "less.json"), countwise.load(folder / "first.json"))
@@ -60,7 +60,7 @@ def test_updated_and_merged_models_are_those_of_all_rows(folder):
 
 def test_a_pattern_stands_for_models_and_for_files(folder):
     told = run("merge", "[fs][ie]*.json", "-o", "pattern.json", cwd=folder).stdout
-    assert "4454 rows of 2 models" in told
+    assert "Merged 2 models with 4454 rows." in told
     assert same(countwise.load(folder / "pattern.json"), countwise.load(folder / "credit.json"))
     run("update", "first.json", "sec*.csv", "-o", "pattern.json", cwd=folder)
     assert same(countwise.load(folder / "pattern.json"), countwise.load(folder / "credit.json"))
@@ -68,16 +68,16 @@ def test_a_pattern_stands_for_models_and_for_files(folder):
 
 def test_what_is_new_and_what_is_left_out_is_told(folder):
     done = run("update", "first.json", "ugly.csv", "castle.csv", "-o", "more.json", cwd=folder, check=1)
-    assert "The columns differ: 'castle.csv' lacks 'Extra'" in done.stderr
+    assert "'ugly.csv' has 'Extra', but 'castle.csv' does not." in done.stderr
     done = run("update", "first.json", "ugly.csv", "-o", "more.json", cwd=folder)
-    assert "Note: the model does not know 'Extra'; left out." in done.stderr
-    assert "  new class ugly\n" in done.stdout
+    assert "Note: The model has no column 'Extra'; ignored." in done.stderr
+    assert "  New class: ugly\n" in done.stdout
     assert "in ugly" not in done.stdout
     done = run("update", "more.json", "castle.csv", cwd=folder)
-    assert "  Home: new 'castle'\n" in done.stdout
+    assert "  Home: new values 'castle'\n" in done.stdout
     done = run("forget", "more.json", "ugly.csv", cwd=folder)
-    assert "  no row of class ugly is left\n" in done.stdout
-    assert "3040 rows, now 3020." in done.stdout
+    assert "  No rows left of class ugly\n" in done.stdout
+    assert "Rows: 3040 → 3020" in done.stdout
 
 
 def test_categories_of_parquet_may_differ_between_models_that_are_merged(tmp_path):
@@ -87,13 +87,13 @@ def test_categories_of_parquet_may_differ_between_models_that_are_merged(tmp_pat
         run("train", f"{name}.parquet", "-y", "y", "-o", f"{name}.json", cwd=tmp_path)
     run("merge", "a.json", "b.json", "-o", "c.json", cwd=tmp_path)
     assert countwise.load(tmp_path / "c.json").schema_["c"].values == ("x", "y", "z")
-    assert "c: new 'z'" in run("update", "a.json", "b.parquet", cwd=tmp_path).stdout
+    assert "c: new values 'z'" in run("update", "a.json", "b.parquet", cwd=tmp_path).stdout
 
 
 def test_a_net_without_a_class_learns_more_rows(folder):
     args = ("--model", "net", "--drop", "Status", "--option", "missing=available")
     run("train", "first.csv", *args, "-o", "net.json", cwd=folder)
-    assert "3000 rows, now 4454." in run("update", "net.json", "second.csv", cwd=folder).stdout
+    assert "Rows: 3000 → 4454" in run("update", "net.json", "second.csv", cwd=folder).stdout
 
 
 @pytest.mark.parametrize("form", ["join", "case"])
@@ -130,7 +130,7 @@ def test_a_tree_is_written_for_sqlite(folder):
         cursor = connection.execute(query)
         names = [column[0] for column in cursor.description]
         answers = [row[names.index("predicted Status")] for row in cursor.fetchall()]
-    assert "does not learn by counting" in run("update", "tree.json", "second.csv", cwd=folder, check=1).stderr
+    assert "is not estimated from counts" in run("update", "tree.json", "second.csv", cwd=folder, check=1).stderr
     model = countwise.load(folder / "tree.json")
     assert answers == model.predict(countwise.read(folder / "credit.csv")).tolist()
 
@@ -155,7 +155,7 @@ def test_every_kind_of_model_that_can_be_is_written_as_a_query(folder, kind):
     assert found["predicted Status"].tolist() == model.predict(countwise.read(folder / "credit.csv")).tolist()
 
 
-@pytest.mark.filterwarnings("ignore:.*left with one range")
+@pytest.mark.filterwarnings("ignore:.* a single bin")
 def test_cuts_are_written_as_a_query(folder):
     query = run("bin", "credit.csv", "-y", "Status", "--sql", "credit", "--dialect", "sqlite", cwd=folder).stdout
     table = countwise.read(folder / "credit.csv")
@@ -172,9 +172,9 @@ def test_cuts_are_written_as_a_query(folder):
 @pytest.mark.parametrize(
     ("kind", "told"),
     [
-        ("neighbors", "holds the rows of its neighbors, which cannot be written as SQL. Hint: countwise predict"),
-        ("parzen", "no engine can compute: Parzen"),
-        ("network", "no lookup of one column gives. Hint: structure='naive'"),
+        ("neighbors", "is a nearest-neighbors model, which cannot be written as SQL. Hint: use countwise predict"),
+        ("parzen", "cannot be computed by an engine or as SQL: Parzen"),
+        ("network", "Hint: use countwise train --option structure=naive"),
     ],
 )
 def test_models_that_cannot_be_written_say_what_can(folder, kind, told):
@@ -187,21 +187,25 @@ def test_models_that_cannot_be_written_say_what_can(folder, kind, told):
 @pytest.mark.parametrize(
     ("args", "code", "told"),
     [
-        (("bin", "first.csv", "-y", "Status", "--sql", "t", "--json"), 2, "nothing else"),
+        (
+            ("bin", "first.csv", "-y", "Status", "--sql", "t", "--json"),
+            2,
+            "--sql cannot be combined with -o or --json",
+        ),
         (("merge", "first.json", "-o", "x.json"), 2, "At least two"),
-        (("merge", "first.json", "first.json", "-o", "first.json"), 1, "is read by this command"),
+        (("merge", "first.json", "first.json", "-o", "first.json"), 1, "is an input file"),
         (("update", "none.json", "second.csv"), 1, "none.json"),
-        (("update", "first.json", "none.csv"), 1, "There is no file"),
+        (("update", "first.json", "none.csv"), 1, "does not exist"),
         (("update", "first.json", "secnd.csv"), 1, "did you mean 'second.csv'?"),
         (("update", "first.json", "second.csv", "s*.csv"), 1, "'second.csv' is given twice"),
-        (("forget", "first.json", "empty.csv"), 1, "has no row to forget"),
-        (("forget", "first.json", "castle.csv"), 1, "'castle' in row 0; its values are"),
-        (("forget", "first.json", "castle.csv"), 1, "Hint: a row with it was never learned"),
+        (("forget", "first.json", "empty.csv"), 1, "has no rows to forget"),
+        (("forget", "first.json", "castle.csv"), 1, "'castle' in row 0, but its domain is"),
+        (("forget", "first.json", "castle.csv"), 1, "Hint: remove rows with this value"),
         (("merge", "first.json", "first.json", "-o", "x.json"), 1, "is given twice"),
-        (("merge", "first.json", "raw.json", "-o", "x.json"), 1, "trained with other settings: 'smoothing'"),
-        (("merge", "first.json", "short.json", "-o", "x.json"), 1, "short.json has not learned 'Age'"),
+        (("merge", "first.json", "raw.json", "-o", "x.json"), 1, "trained with different settings: 'smoothing'"),
+        (("merge", "first.json", "short.json", "-o", "x.json"), 1, "short.json was trained without 'Age'"),
         (("merge", "first.json", "named.json", "-o", "x.json"), 1, "'Age' is numeric in first.json and nominal in"),
-        (("merge", "none*.json", "-o", "x.json"), 1, "No model matches"),
+        (("merge", "none*.json", "-o", "x.json"), 1, "No file matches"),
         (("sql", "first.json"), 2, "Missing option '--table'"),
         (("sql", "first.json", "--table", "t", "--dialect", "oracle"), 2, "oracle"),
         (("forget", "first.json", "credit.csv"), 1, "had not been counted"),

@@ -57,7 +57,7 @@ def folder(tmp_path_factory):
     return place
 
 
-@pytest.mark.filterwarnings("ignore:.*rows were left out")
+@pytest.mark.filterwarnings("ignore:.*rows were skipped")
 @pytest.mark.parametrize(
     "options",
     [
@@ -73,7 +73,7 @@ def test_both_engines_learn_the_same_model(folder, tmp_path, options):
         args = [f"{folder}/*.parquet", *options.split(), "-o", str(tmp_path / f"{engine}.json"), "--engine", engine]
         done = CliRunner().invoke(train.command, args, catch_exceptions=False)
         assert done.exit_code == 0, done.output
-        assert ("Learned in memory" if engine == "memory" else "Learned in DuckDB") in done.stderr
+        assert ("Trained in memory" if engine == "memory" else "Trained in DuckDB") in done.stderr
         told[engine] = done.stdout.replace(engine, "")
     assert told["memory"] == told["duckdb"]
     one, other = (countwise.load(tmp_path / f"{engine}.json") for engine in told)
@@ -87,40 +87,40 @@ def test_both_engines_learn_the_same_model(folder, tmp_path, options):
     np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-12, rtol=0)
 
 
-@pytest.mark.filterwarnings("ignore:.*rows were left out")
+@pytest.mark.filterwarnings("ignore:.*rows were skipped")
 def test_auto_takes_duckdb_for_large_parquet_and_memory_else(folder, tmp_path, monkeypatch, capsys):
     from countwise.naive_bayes.model import NaiveBayesClassifier
     from countwise.neighbors.rote import RoteClassifier
 
     files = sorted(folder.glob("*.parquet"))
     asked = (("k", "w"), None, "auto")
-    assert "memory, at most" in _engines.learned(NaiveBayesClassifier(), files, "y", *asked, None)
+    assert "memory on at most" in _engines.trained(NaiveBayesClassifier(), files, "y", *asked, None)
     monkeypatch.setattr(_engines, "LARGE", 1)
-    assert "DuckDB" in _engines.learned(NaiveBayesClassifier(), files, "y", *asked, None)
-    assert "DuckDB, with 350 MB" in _engines.learned(NaiveBayesClassifier(), files, "y", *asked, 500 * 10**6)
+    assert "DuckDB" in _engines.trained(NaiveBayesClassifier(), files, "y", *asked, None)
+    assert "memory limit of 350 MB" in _engines.trained(NaiveBayesClassifier(), files, "y", *asked, 500 * 10**6)
     with monkeypatch.context() as patch:  # of other tests there is more in memory than that
         patch.setattr("countwise.cli._engines._resident", lambda: 10**8)
-        assert "memory" in _engines.learned(NaiveBayesClassifier(), files, "y", *asked, 300 * 10**6)
-    assert "memory" in _engines.learned(NaiveBayesClassifier(), [folder / "rows.csv"], "y", *asked, None)
+        assert "memory" in _engines.trained(NaiveBayesClassifier(), files, "y", *asked, 300 * 10**6)
+    assert "memory" in _engines.trained(NaiveBayesClassifier(), [folder / "rows.csv"], "y", *asked, None)
     assert capsys.readouterr().err == ""
     model = RoteClassifier()
-    assert "memory, all rows at once" in _engines.learned(model, files, "y", *asked, None)
-    assert "Note: DuckDB does not do this, memory does." in capsys.readouterr().err
+    assert "memory on all rows at once" in _engines.trained(model, files, "y", *asked, None)
+    assert "Note: DuckDB cannot train this model; it is trained in memory." in capsys.readouterr().err
     assert model.n_rows_ == table()["y"].notna().sum()
     monkeypatch.setitem(sys.modules, "duckdb", None)
     monkeypatch.setattr(_engines, "find_spec", lambda name: None)
-    assert "memory, at most" in _engines.learned(NaiveBayesClassifier(), files, "y", *asked, None)
+    assert "memory on at most" in _engines.trained(NaiveBayesClassifier(), files, "y", *asked, None)
 
 
 @pytest.mark.parametrize(
     ("args", "code", "told"),
     [
         (("a.parquet", "--engine", "spark"), 2, "spark"),
-        (("a.parquet", "--memory", "much"), 2, "--memory takes a size such as 500MB, 2GB or 1.5GiB, not 'much'"),
-        (("a.parquet", "--memory", "-1GB"), 2, "--memory takes a size"),
-        (("a.parquet", "--memory", "10MB"), 2, "too little: at least 256 MB"),
-        (("rows.csv", "--engine", "duckdb"), 1, "--engine duckdb reads Parquet"),
-        (("a.parquet", "--engine", "duckdb", "--model", "tree"), 1, "Hint: --engine memory learns from the rows"),
+        (("a.parquet", "--memory", "much"), 2, "--memory must be a size such as 500MB, 2GB or 1.5GiB, not 'much'"),
+        (("a.parquet", "--memory", "-1GB"), 2, "--memory must be a size"),
+        (("a.parquet", "--memory", "10MB"), 2, "--memory must be at least 256 MB, not 10MB"),
+        (("rows.csv", "--engine", "duckdb"), 1, "--engine duckdb reads only Parquet files"),
+        (("a.parquet", "--engine", "duckdb", "--model", "tree"), 1, "Hint: use --engine memory"),
         (("a.parquet", "--engine", "duckdb", "--drop", "kindd"), 1, "did you mean 'kind'?"),
         (("a.parquet", "--engine", "duckdb", "--weights", "far"), 1, "are missing, negative or infinite in"),
         (("*.parqet",), 1, "did you mean '*.parquet'?"),
@@ -138,9 +138,10 @@ def test_without_duckdb_the_way_to_install_it_is_told(folder, monkeypatch):
 
     monkeypatch.setitem(sys.modules, "duckdb", None)
     with pytest.raises(
-        countwise.errors.OptionError, match=r"DuckDB is not installed. Hint: pip install 'countwise\[data\]'"
+        countwise.errors.OptionError,
+        match=r"DuckDB is not installed. Hint: install it with pip install 'countwise\[data\]'",
     ):
-        _engines.learned(NaiveBayesClassifier(), [folder / "a.parquet"], "y", (), None, "duckdb", None)
+        _engines.trained(NaiveBayesClassifier(), [folder / "a.parquet"], "y", (), None, "duckdb", None)
 
 
 @pytest.mark.parametrize(
@@ -158,9 +159,9 @@ def test_sizes_are_read_as_a_person_writes_them(text, amount):
 
 
 def test_pieces_fit_into_the_memory_that_is_given():
-    assert _engines.rows_in_a_piece(20, None) == _engines.rows_in_a_piece(20, 500 * 10**6) == 65536
-    assert _engines.rows_in_a_piece(1000, 500 * 10**6) == 3000
-    assert _engines.rows_in_a_piece(10**6, 300 * 10**6) == 512
+    assert _engines.rows_per_chunk(20, None) == _engines.rows_per_chunk(20, 500 * 10**6) == 65536
+    assert _engines.rows_per_chunk(1000, 500 * 10**6) == 3000
+    assert _engines.rows_per_chunk(10**6, 300 * 10**6) == 512
 
 
 def test_what_needs_all_rows_is_refused_if_they_would_not_fit(folder, tmp_path):
@@ -169,7 +170,7 @@ def test_what_needs_all_rows_is_refused_if_they_would_not_fit(folder, tmp_path):
     many.write_text("a,y\n" + "1.25,b\n" * 200_000)
     about = _engines._rows_about([many])
     assert abs(about - 200_000) < 2000
-    with pytest.raises(RowsRefused, match=r"Tree needs all rows at once: about 20\d,\d+ rows of 100 columns take"):
+    with pytest.raises(RowsRefused, match=r"Tree needs all rows in memory: about 20\d,\d+ rows of 100 columns take"):
         _engines.refuse_too_large("Tree", [many], 100, 500 * 10**6)
     with pytest.raises(RowsRefused, match="about 600 rows"):
         _engines.refuse_too_large("Tree", sorted(folder.glob("*.parquet")), 10**5, 500 * 10**6)
@@ -290,7 +291,7 @@ def test_ctrl_c_ends_the_command_with_one_line_and_writes_nothing(folder, tmp_pa
         _, told = process.communicate(timeout=30)
     assert time.monotonic() - sent < 2
     assert process.returncode == 130
-    assert told.strip() == "Stopped."
+    assert told.strip() == "Interrupted."
     assert not out.exists()
 
 

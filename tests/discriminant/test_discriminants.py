@@ -93,13 +93,13 @@ def test_a_class_with_one_row_has_no_covariance_of_its_own():
         assert_sound(DiscriminantClassifier(covariance).fit(cells, y), cells)
     for shrinkage in ("auto", "oas", 0.3):
         shrunk = DiscriminantClassifier("own", shrinkage=shrinkage)
-        model = warned(lambda shrunk=shrunk: shrunk.fit(cells, y), "Class 'b'", "that of all classes is taken")
+        model = warned(lambda shrunk=shrunk: shrunk.fit(cells, y), "Class 'b'", "the pooled covariance of all classes is used")
         assert_sound(model, cells)
 
 
 def test_more_columns_than_rows():
     cells, y = np.random.default_rng(1).normal(size=(6, 10)), list("ababab")
-    model = warned(lambda: DiscriminantClassifier().fit(cells, y), "singular", "'x4' =", "and 1 more", "left out")
+    model = warned(lambda: DiscriminantClassifier().fit(cells, y), "singular", "'x4' =", "and 1 more", "excluded")
     assert model.columns_ == ("x0", "x1", "x2", "x3")
     assert len(model.left_out_) == 6
     assert_sound(model, cells)
@@ -130,12 +130,12 @@ def test_light_weights_and_a_divisor_of_n_less_classes(covariance, weight):
 @joint_kinds
 def test_a_constant_column_is_left_out_with_a_warning(covariance):
     wide = named(np.column_stack([X[:, :1], np.full(40, 7.0), X[:, 1:]]))
-    model = warned(lambda: DiscriminantClassifier(covariance).fit(wide, Y), "'b' is constant.", "left out")
+    model = warned(lambda: DiscriminantClassifier(covariance).fit(wide, Y), "'b' is constant.", "excluded")
     assert model.left_out_ == {"b": "is constant"}
     assert model.columns_ == ("a", "c", "d")
     plain = DiscriminantClassifier(covariance).fit(X, Y)
     np.testing.assert_array_equal(model.predict_proba(wide), plain.predict_proba(X))
-    assert "Left out" in str(model.explain(wide))
+    assert "Not used" in str(model.explain(wide))
     assert_sound(model, wide)
 
 
@@ -158,7 +158,7 @@ def test_a_column_that_alone_tells_the_classes_is_left_out_and_the_warning_says_
     model = warned(
         lambda: DiscriminantClassifier(covariance).fit(wide, Y),
         "'d' is constant within each class, and differs between them",
-        "would tell classes apart without any doubt",
+        "would distinguish the classes with certainty",
     )
     assert model.columns_ == ("a", "b", "c")
     kept = DiscriminantClassifier(covariance, shrinkage="auto").fit(wide, Y)
@@ -289,14 +289,14 @@ def test_rows_and_columns_without_any_cell(covariance):
     assert_sound(model, named(cells))
     assert "never seen in training" in str(model.explain(named(np.ones((1, 4)))))
     nothing = np.full((40, 2), NAN)
-    refused(lambda: DiscriminantClassifier(covariance).fit(nothing, Y), "no column", cure="nothing can be learned")
+    refused(lambda: DiscriminantClassifier(covariance).fit(nothing, Y), "Every value of every column is missing", cure="nothing to learn from")
 
 
 @every_kind
 def test_a_class_without_any_value_in_a_column_learns_the_others(covariance):
     cells = X.copy()
     cells[Y == "no", 1] = NAN
-    with pytest.warns(DataWarning, match="Class 'no' has no value of 'x1': the mean of the other classes is taken"):
+    with pytest.warns(DataWarning, match="Class 'no' has no value of 'x1'; the mean of the other classes is used"):
         model = DiscriminantClassifier(covariance).fit(cells, Y)
     assert_sound(model, X)
     np.testing.assert_allclose(model.means_[0, [0, 2]], X[Y == "no"][:, [0, 2]].mean(axis=0), rtol=1e-7)
@@ -311,7 +311,8 @@ def test_steps_of_em_and_complete_rows_are_counted():
         model = DiscriminantClassifier(covariance).fit(GAPS, Y)
         assert model.n_iter_ > 0
         assert model.n_complete_ == complete.sum()
-        assert f"gaps filled by EM ({model.n_iter_} steps); {complete.sum()} rows had no gap" in str(model.explain(X))
+        said = f"by EM ({model.n_iter_} iterations); {complete.sum()} rows have no missing values"
+        assert said in str(model.explain(X))
         assert DiscriminantClassifier(covariance).fit(X, Y).n_iter_ == 0
 
 
@@ -330,7 +331,7 @@ def test_complete_rows_alone(covariance):
     refused(
         lambda: DiscriminantClassifier(covariance, missing="complete").fit(cells, Y),
         "Class 'yes'",
-        "no row without a missing cell",
+        "no row without missing values",
         cure="missing='em'",
     )
 
@@ -435,16 +436,16 @@ def test_classes_that_were_announced_and_not_met_have_no_chance():
 @pytest.mark.parametrize(
     ("settings", "words", "cure"),
     [
-        ({"covariance": "tied"}, ["'tied'"], "'shared', 'own', 'diagonal', 'spherical'"),
-        ({"divisor": "n-1"}, ["'n-1'"], "'n', 'n-classes'"),
-        ({"shrinkage": 2}, ["shrinkage=2"], "from 0 to 1"),
-        ({"shrinkage": True}, ["shrinkage=True"], "from 0 to 1"),
+        ({"covariance": "tied"}, ["'tied'"], "'shared', 'own', 'diagonal' or 'spherical'"),
+        ({"divisor": "n-1"}, ["'n-1'"], "'n' or 'n-classes'"),
+        ({"shrinkage": 2}, ["shrinkage must be", "not 2"], "from 0 to 1"),
+        ({"shrinkage": True}, ["shrinkage must be", "not True"], "from 0 to 1"),
         ({"shrinkage": "ledoit"}, ["'ledoit'"], "'auto'"),
-        ({"covariance": "diagonal", "shrinkage": 0.1}, ["'diagonal'", "no meaning"], "no correlations"),
-        ({"missing": "ignore"}, ["'ignore'"], "'em', 'complete'"),
+        ({"covariance": "diagonal", "shrinkage": 0.1}, ["'diagonal'", "not available"], "no correlations"),
+        ({"missing": "ignore"}, ["'ignore'"], "'em' or 'complete'"),
         ({"nominal": "dummies"}, ["'dummies'"], "'onehot'"),
         ({"prior": "unifrom"}, ["'unifrom'"], "'uniform'"),
-        ({"prior": [0.1, 0.2]}, ["2 probabilities"], "add up to 1"),
+        ({"prior": [0.1, 0.2]}, ["2 probabilities"], "sum to 1"),
         ({"prior": {"no": 0.5, "yse": 0.5}}, ["'yse'"], "did you mean 'yes'"),
     ],
     ids=str,
@@ -471,11 +472,11 @@ def test_the_table_has_means_and_covariances(covariance):
         found = frame.loc[heads.index(f"mean {label}"), list("abc")].astype(float)
         np.testing.assert_allclose(found, model.means_[c])
     if covariance in ("diagonal", "spherical"):
-        assert heads == ["mean no", "deviation no", "mean yes", "deviation yes"]
+        assert heads == ["mean no", "sd no", "mean yes", "sd yes"]
     else:
         assert len(heads) == 2 + (3 if covariance == "shared" else 6)
     assert str(model.table("a")) == str(model.table("row"))
-    refused(lambda: model.table("rwo"), "'rwo'", cure="there are 'a', 'b', 'c'", kind=OptionError)
+    refused(lambda: model.table("rwo"), "'rwo'", cure="use one of 'a', 'b', 'c'", kind=OptionError)
     assert "20/40" in str(model.table(model.target_.name))
 
 

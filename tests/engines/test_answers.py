@@ -156,7 +156,7 @@ def test_eager_frames_stay_what_they_are():
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (lambda f: f.drop(columns="wind"), "lacks the column 'wind'"),
+        (lambda f: f.drop(columns="wind"), "has no column 'wind'"),
         (lambda f: f.rename(columns={"wind": "Wind"}), "did you mean 'Wind'"),
         (lambda f: f.assign(**{"predicted play": 1}), "'predicted play', which is the name of an answer"),
         (lambda f: f.assign(cw_l0=1), "'cw_l0', which starts with cw_"),

@@ -40,7 +40,7 @@ def same(ours: DistanceMetric, memory: DistanceMetric) -> None:
         np.testing.assert_allclose([one.weight, one.most], [two.weight, two.most], rtol=1e-12)
         if isinstance(one, LookupDistance):
             assert one.classes == two.classes
-            for name in ("table", "place", "shares", "edges"):
+            for name in ("table", "place", "probabilities", "edges"):
                 np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
         if isinstance(one, Difference):
             np.testing.assert_allclose([one.scale, one.origin], [two.scale, two.origin], rtol=1e-12)
@@ -77,7 +77,7 @@ def test_rows_without_a_class_are_left_out_and_counted_where_classes_are_needed(
     frame.loc[:4, "y"] = None
     frame.loc[0, "zero"] = 99.0
     relation = quick_engine.of(frame, tmp_path)
-    with pytest.warns(DataWarning, match="5 of 200 rows were left out"):
+    with pytest.warns(DataWarning, match="5 of 200 rows were skipped"):
         ours = DistanceMetric(nominal="mvdm").fit(relation, "y")
     same(ours, DistanceMetric(nominal="mvdm").fit(frame[5:], "y"))
     same(
@@ -88,11 +88,11 @@ def test_rows_without_a_class_are_left_out_and_counted_where_classes_are_needed(
 def test_what_needs_rows_says_how_many_there_are():
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame({"a": [1.0, 2.0, 4.0], "t": ["x y", "y", "z"], "y": ["p", "q", "p"]}).lazy()
-    with pytest.raises(RowsRefused, match=r"words of 't'.*the relation has 3.*leave the column out"):
+    with pytest.raises(RowsRefused, match=r"words of text column 't'.*the table has 3 rows.*drop the column"):
         DistanceMetric(types={"t": "text"}).fit(frame, "y")
-    with pytest.raises(RowsRefused, match=r"length of each row.*the relation has 3"):
+    with pytest.raises(RowsRefused, match=r"length of each row.*the table has 3 rows"):
         DistanceMetric(unit_length=True).fit(frame.select("a", "y"), "y")
-    with pytest.raises(OptionError, match="needs the classes"):
+    with pytest.raises(OptionError, match="needs the class of each row"):
         DistanceMetric(nominal="mvdm").fit(frame)
 
 
@@ -103,7 +103,7 @@ def test_what_needs_rows_says_how_many_there_are():
         ({"a": [1.0, 2.0], "w": [1.0, -1.0]}, r"Negative values .* 1 of 2 rows of 'w'"),
         ({"a": [1.0, 2.0], "w": [1.0, None]}, "'w' are missing or infinite in 1 of 2"),
         ({"a": [1.0, 2.0], "w": [0.0, 0.0]}, "All sample weights are zero"),
-        ({"a": [], "w": []}, "The relation is empty"),
+        ({"a": [], "w": []}, "The table has no rows"),
     ],
 )
 def test_bad_rows_are_told_and_leave_the_metric_as_it_was(rows, told):

@@ -80,7 +80,7 @@ def test_a_network_without_a_class_learns_numbers_too(engine, tmp_path):
     arcs = {"x": ["a"], "z": ["x"]}
     ours, memory = (BayesNetwork(arcs, missing="available").fit(t) for t in (engine.of(frame, tmp_path), frame))
     np.testing.assert_allclose(ours.score_samples(frame), memory.score_samples(frame), rtol=1e-9)
-    with pytest.raises(RowsRefused, match="EM needs the relation's 200 rows"):
+    with pytest.raises(RowsRefused, match="EM needs all 200 rows"):
         BayesNetwork(arcs).fit(engine.of(frame, tmp_path))
 
 
@@ -101,7 +101,7 @@ def test_urns_of_counts_and_signs_of_numbers(engine, tmp_path):
         if hasattr(tally, "cells"):
             np.testing.assert_array_equal(ours.tallies_[key].cells, tally.cells)
     np.testing.assert_allclose(ours.predict_proba(frame), memory.predict_proba(frame), atol=1e-12)
-    with pytest.raises(TableError, match="'p' is as low as -1; the multinomial law counts"):
+    with pytest.raises(TableError, match="minimum of 'p' is -1, but a multinomial distribution needs counts"):
         NaiveBayesClassifier(laws).fit(engine.of(frame.assign(p=-1.0), tmp_path), "y")
 
 
@@ -171,7 +171,7 @@ def test_weights_that_are_none_are_told(engine, tmp_path):
     table = engine.of(frame, tmp_path)
     with pytest.raises(TableError, match="'w' are missing, negative or infinite in 2 rows"):
         NaiveBayesClassifier().fit(table, "y", sample_weight="w")
-    with pytest.raises(TableError, match="which are no numbers"):
+    with pytest.raises(TableError, match="'v' must be numeric"):
         NaiveBayesClassifier().fit(table, "y", sample_weight="v")
 
 

@@ -174,7 +174,7 @@ def test_one_row_and_dates_as_names(engine, tmp_path):
         (lambda r: NaiveBayesClassifier().fit(r, np.zeros(3)), TableError, "must be one of its columns"),
         (lambda r: NaiveBayesClassifier().fit(r), TableError, "requires y to be passed"),
         (lambda r: ParzenClassifier().fit(r, "y"), RowsRefused, "needs the rows"),
-        (lambda r: NeighborsClassifier().fit(r, "y"), RowsRefused, "the relation has 3"),
+        (lambda r: NeighborsClassifier().fit(r, "y"), RowsRefused, r"X is an engine table \(3 rows\)"),
         (lambda r: NaiveBayesClassifier().fit(r, "y").predict(r), RowsRefused, "predict_frame"),
         (
             lambda r: NaiveBayesClassifier({"t": "multinomial"}, types={"t": "text"}).fit(r, "y"),
@@ -227,7 +227,7 @@ def test_a_class_that_is_not_a_number_is_missing(engine, tmp_path):
 def test_columns_that_a_second_relation_lacks_are_told(engine, tmp_path):
     frame = pd.DataFrame({"x": [1.0, 2.0, 3.0], "k": ["a", "b", "a"], "y": ["p", "q", "p"]})
     model = NaiveBayesClassifier().fit(engine.of(frame, tmp_path), "y")
-    with pytest.raises(TableError, match="lacks the column 'k'"):
+    with pytest.raises(TableError, match="has no column 'k'"):
         model.partial_fit(engine.of(frame[["x", "y"]], tmp_path), "y")
 
 
@@ -238,14 +238,14 @@ def test_structures_beyond_the_naive_are_not_answered_by_lookups(tmp_path):
     np.testing.assert_allclose(found[["P(p)", "P(q)"]].to_numpy(), naive.predict_proba(frame), atol=1e-12)
     tan = BayesNetworkClassifier("tan").fit(frame, "y")
     for work in (lambda: tan.predict_frame(frame), lambda: tan.to_sql("t")):
-        with pytest.raises(CountwiseError, match="no lookup of one column"):
+        with pytest.raises(CountwiseError, match="a scoring query cannot express"):
             work()
 
 
 def test_lists_in_cells_are_refused_by_name():
     polars = pytest.importorskip("polars")
     frame = polars.LazyFrame({"tags": [["a"], ["b", "c"]], "y": ["p", "q"]})
-    with pytest.raises(SchemaError, match="'tags' holds a List"):
+    with pytest.raises(SchemaError, match="'tags' has the dtype List"):
         NaiveBayesClassifier().fit(frame, "y")
 
 
@@ -256,7 +256,7 @@ def test_an_engine_that_fails_leaves_the_model_as_it_was():
     model = NaiveBayesClassifier().fit(good, "y")
     before = model.predict_proba([{"k": "a", "x": 1.0}])
     bad = connection.sql("SELECT k, CAST(k AS DOUBLE) AS x, y FROM (VALUES ('a', 'p'), ('b', 'q')) t(k, y)")
-    with pytest.raises(CountwiseError, match="The engine failed") as caught:
+    with pytest.raises(CountwiseError, match="The query failed in the engine") as caught:
         model.fit(bad, "y")
     assert "\n" not in str(caught.value)
     np.testing.assert_array_equal(model.predict_proba([{"k": "a", "x": 1.0}]), before)

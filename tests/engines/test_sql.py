@@ -219,12 +219,12 @@ def test_what_cannot_be_written_is_told():
         (lambda: bayes.to_sql(""), "is no name of a table"),
         (lambda: bayes.to_sql("a..b"), "is no name of a table"),
         (lambda: bayes.to_sql("a\0b"), "cannot be the name"),
-        (lambda: NaiveBayesClassifier({"x": "kernel"}).fit(frame, "y").to_sql("t"), "no engine can compute"),
+        (lambda: NaiveBayesClassifier({"x": "kernel"}).fit(frame, "y").to_sql("t"), "cannot be computed by an engine or as SQL"),
         (
             lambda: ParzenClassifier().fit(frame, "y").to_sql("t"),
-            "The row has a distribution that no engine can compute: Parzen",
+            "The density of whole rows cannot be computed by an engine or as SQL: Parzen",
         ),
-        (lambda: PrototypeClassifier().fit({"x": frame["x"], "y": frame["y"]}, "y").to_sql("t"), "no engine"),
+        (lambda: PrototypeClassifier().fit({"x": frame["x"], "y": frame["y"]}, "y").to_sql("t"), "by an engine"),
         (lambda: TreeClassifier(types={"t": "text"}).fit(texts, "y").to_sql("t"), "words of a text"),
     ):
         with pytest.raises(OptionError, match=told) as caught:

@@ -208,12 +208,15 @@ def test_edges_are_exactly_those_of_memory(monkeypatch, cells, name):
 def test_what_needs_rows_is_refused_with_their_number_and_the_way_round(lazy):
     frame = odd_table().drop(columns=["t", "w"])
     for model, told in (
-        (TreeClassifier(), r"'zero', need the rows.*has 400 rows.*thresholds='binned'"),
-        (TreeClassifier(thresholds="binned", pruning="reduced_error"), r"held out.*has 400 rows.*ccp_alpha"),
-        (TreeClassifier(thresholds="binned", pruning="cost_complexity"), r"held out.*has 400 rows.*ccp_alpha"),
-        (TreeClassifier(numeric="ranges"), r"Ranges are cut on the rows.*400 rows"),
-        (TreeClassifier(thresholds="binned", types={"na'me": "text"}), r"words of \"na'me\".*400 rows.*leave"),
-        (RuleClassifier(), r"needs the rows themselves; the relation has 400"),
+        (TreeClassifier(), r"exact thresholds .*'zero'.*has 400 rows.*thresholds='binned'"),
+        (TreeClassifier(thresholds="binned", pruning="reduced_error"), r"held-out rows.*has 400 rows.*ccp_alpha"),
+        (TreeClassifier(thresholds="binned", pruning="cost_complexity"), r"held-out rows.*has 400 rows.*ccp_alpha"),
+        (TreeClassifier(numeric="ranges"), r"discretizes the rows of each node.*400 rows"),
+        (
+            TreeClassifier(thresholds="binned", types={"na'me": "text"}),
+            r"words of the text column \"na'me\".*400 rows.*drop",
+        ),
+        (RuleClassifier(), r"needs the rows in memory, but X is an engine table \(400 rows\)"),
     ):
         with pytest.raises(RowsRefused, match=told):
             model.fit(lazy(frame), "y")
@@ -222,7 +225,7 @@ def test_what_needs_rows_is_refused_with_their_number_and_the_way_round(lazy):
 @pytest.mark.parametrize(
     ("change", "settings", "told"),
     [
-        ({}, {"y": "z"}, r"no column 'z' for the target.*did you mean|it has"),
+        ({}, {"y": "z"}, r"no column 'z' for the target.*did you mean|use one of"),
         ({}, {"y": None}, "requires y"),
         ({"y": None}, {}, "empty"),
         ({"far": np.inf}, {}, "'far' is infinite in 400 rows|'far' is infinite"),
@@ -245,7 +248,9 @@ def test_a_target_that_does_not_fit_is_told(lazy):
     frame = odd_table().drop(columns="w")
     with pytest.raises(CountwiseError, match="continuous"):
         TreeClassifier(thresholds="binned").fit(lazy(frame), "t")
-    with pytest.raises(TableError, match=r"'y' is a column of String; numbers are expected.*classifier"):
+    with pytest.raises(
+        TableError, match=r"'y' has type String; a regression tree needs a numeric target.*TreeClassifier"
+    ):
         TreeRegressor(thresholds="binned").fit(lazy(frame), "y")
     with pytest.raises(TableError, match="'t' is infinite in 400 rows"):
         TreeRegressor(thresholds="binned").fit(lazy(frame.assign(t=-np.inf)), "t")
@@ -254,7 +259,7 @@ def test_a_target_that_does_not_fit_is_told(lazy):
 def test_rows_without_a_target_are_left_out_and_counted(lazy):
     frame = odd_table().drop(columns=["y", "w"])
     lost = int(frame["t"].isna().sum())
-    with pytest.warns(DataWarning, match=f"{lost} of 400 rows were left out"):
+    with pytest.warns(DataWarning, match=f"{lost} of 400 rows were skipped"):
         model = TreeRegressor(thresholds="binned", max_depth=1).fit(lazy(frame), "t")
     assert (model.n_rows_, model.n_left_out_) == (400 - lost, lost)
 
@@ -270,7 +275,7 @@ def test_settings_that_do_not_fit_are_told_before_the_tree_is_grown(lazy):
     frame = pd.DataFrame({"k": [f"n{i % 30}" for i in range(90)], "y": ["p", "q", "q"] * 30})
     with pytest.raises(TableError, match="'k' has 30 values"):
         TreeClassifier(thresholds="binned", max_branches=29).fit(lazy(frame), "y")
-    with pytest.raises(OptionError, match=r"pruning='pesimistic' is unknown.*did you mean 'pessimistic'"):
+    with pytest.raises(OptionError, match=r"pruning must be .* not 'pesimistic'.*did you mean 'pessimistic'"):
         TreeClassifier(thresholds="binned", pruning="pesimistic").fit(lazy(frame), "y")
     with pytest.raises(OptionError, match="max_bins"):
         TreeClassifier(thresholds="binned", max_bins=1).fit(lazy(frame), "y")

@@ -25,7 +25,7 @@ COLUMNS = {"x": [1.0, 2.0, 3.0, 4.0], "y": ["a", "a", "b", "b"]}
 )
 def test_a_lazy_frame_is_one_of_an_engine_also_behind_narwhals(table):
     assert is_relation(table)
-    with pytest.raises(RowsRefused, match="that an engine holds"):
+    with pytest.raises(RowsRefused, match="X is a table of an engine"):
         frame_of(table)
     assert NaiveBayesClassifier().fit(table, "y").n_rows_ == 4
 
@@ -48,7 +48,7 @@ def test_a_frame_of_sqlframe_that_narwhals_does_not_know_is_no_relation(monkeypa
 
 @pytest.mark.parametrize("missing", [None, float("nan"), np.float64("nan"), pd.NA, pd.NaT], ids=repr)
 def test_a_missing_scalar_is_an_error_and_only_an_empty_sum_is_0(missing):
-    with pytest.raises(ReadError, match="no value where a number was expected"):
+    with pytest.raises(ReadError, match="missing value where a number is required"):
         number_of(missing)
     assert sum_of(missing) == 0.0
 

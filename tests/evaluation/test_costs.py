@@ -78,7 +78,7 @@ def test_negative_costs_are_gains_and_move_the_threshold():
 
 def test_costs_that_reward_errors_have_no_threshold_but_a_decision():
     upside_down = [[1, 0], [0, 1]]
-    with pytest.raises(OptionError, match="Right answers cost more"):
+    with pytest.raises(OptionError, match="Correct predictions cost more"):
         cost_threshold(upside_down)
     assert decide([0.1, 0.9], cost=upside_down).tolist() == [1, 0]
 
@@ -93,10 +93,10 @@ def test_probabilities_of_exactly_0_and_1_are_decided():
     [
         ({"fnn": 5}, "did you mean 'fn'"),
         ({("goood", "bad"): 5}, "did you mean 'good'"),
-        ({"price": 5}, "classes are 'bad', 'good'"),
+        ({"price": 5}, "classes 'bad', 'good'"),
         ({"fn": "much"}, "must be a number"),
         ({"fn": float("inf")}, "finite"),
-        ([[0, 1]], "2 x 2"),
+        ([[0, 1]], r"\(2, 2\)"),
         ([[0, np.nan], [1, 0]], "finite"),
         ("fn=5", "must be numbers"),
     ],

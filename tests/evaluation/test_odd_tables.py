@@ -44,7 +44,7 @@ def without_each(model, X, y, weights=None):
 def test_without_an_outlier_the_digits_of_the_others_are_back(model, size):
     X = pd.DataFrame({"x": [size, 0.1, -4, 7, 1.2, -1.0, 0.2, -0.5, 0.3, 0.5]})
     y = np.array(list("uuuuuvvvvv"))
-    found = leave_one_out(model, X, y).answers.proba
+    found = leave_one_out(model, X, y).predictions.proba
     np.testing.assert_allclose(found[0], without_each(model, X, y)[0], rtol=0, atol=1e-10)
 
 
@@ -54,7 +54,7 @@ def test_weights_of_all_sizes_are_left_out(weights):
     X = pd.DataFrame({"c": rng.choice(list("ab"), 24), "x": rng.normal(size=24).round(1)})
     y = np.array(["u", "v"] * 12)
     for model in (NaiveBayesClassifier(), NaiveBayesClassifier({"x": "kernel"})):
-        ours = leave_one_out(model, X, y, sample_weight=weights).answers.proba
+        ours = leave_one_out(model, X, y, sample_weight=weights).predictions.proba
         np.testing.assert_allclose(ours, without_each(model, X, y, weights), rtol=0, atol=1e-9)
 
 
@@ -63,9 +63,9 @@ def test_a_share_that_is_tiny_is_not_0():
     for smoothing in (1e-14, 1e-20):
         model = NaiveBayesClassifier(smoothing=smoothing)
         found = leave_one_out(model, X.assign(d=list("aaabbb")), y)
-        assert found.answers.zeros == 0
+        assert found.predictions.zeros == 0
         by_hand = without_each(model, X.assign(d=list("aaabbb")), y)
-        np.testing.assert_allclose(found.answers.proba, by_hand, rtol=1e-9, atol=0)
+        np.testing.assert_allclose(found.predictions.proba, by_hand, rtol=1e-9, atol=0)
 
 
 def test_rows_that_cannot_be_counted_spoil_what_learns_from_them_and_nothing_else():
@@ -88,8 +88,8 @@ def test_sparse_matrices_are_judged_by_all(model):
     X = sp.random(60, 4, 0.5, format="csr", random_state=0)
     y = np.array(["u", "v"] * 30)
     ours, theirs = (cross_validate(model, X, y, cv=3, fast=f) for f in (True, False))
-    np.testing.assert_allclose(ours.answers.proba, theirs.answers.proba, rtol=0, atol=1e-10)
-    assert len(leave_one_out(model, X[:20], y[:20]).answers) == 20
+    np.testing.assert_allclose(ours.predictions.proba, theirs.predictions.proba, rtol=0, atol=1e-10)
+    assert len(leave_one_out(model, X[:20], y[:20]).predictions) == 20
     assert learning_curve(model, X, y, repeats=2, train_sizes=[20, 40]).test_scores.shape == (2, 2)
 
 
@@ -129,7 +129,7 @@ def test_pairs_with_gaps_weights_and_categories_that_are_not_there():
         weights = rng.lognormal(0, 1.2, 400)
         for how in ({}, {"sample_weight": weights}):
             found = compare(X, y, only="naive Bayes", curve=False, cv=2, **how)
-            broken += sum(found.pairs["breaks"])
+            broken += sum(found.pairs["significant"])
     assert broken <= 2  # of 60 pairs that are independent
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"a": rng.choice(list("pq"), 300), "b": rng.choice(list("pq"), 300)})
@@ -138,7 +138,7 @@ def test_pairs_with_gaps_weights_and_categories_that_are_not_there():
     plain, declared = (compare(t, y, only="naive Bayes", curve=False, cv=2).pairs["by_chance"] for t in (X, wide))
     assert declared == plain == [pytest.approx(2 / (2 * 300 * np.log(2)))]
     dependent = X.assign(b=np.where(rng.random(300) < 0.9, X["a"], X["b"]))
-    assert compare(dependent, y, only="naive Bayes", curve=False, cv=2).pairs["breaks"] == [True]
+    assert compare(dependent, y, only="naive Bayes", curve=False, cv=2).pairs["significant"] == [True]
 
 
 def test_equally_cheap_answers_are_the_first():
@@ -165,9 +165,9 @@ def test_equally_cheap_answers_are_the_first():
 def test_classes_of_any_kind_are_judged(labels):
     X, y = pd.DataFrame({"x": np.r_[np.zeros(15), np.ones(15)] + np.arange(30) % 4 / 5}), pd.Series(labels.repeat(15))
     ours, theirs = (cross_validate(NaiveBayesClassifier(), X, y, cv=3, fast=f) for f in (True, False))
-    np.testing.assert_allclose(ours.answers.proba, theirs.answers.proba, rtol=0, atol=1e-10)
-    assert ours.answers.accuracy > 0.9
-    assert leave_one_out(NaiveBayesClassifier(), X, y).answers.accuracy > 0.9
+    np.testing.assert_allclose(ours.predictions.proba, theirs.predictions.proba, rtol=0, atol=1e-10)
+    assert ours.predictions.accuracy > 0.9
+    assert leave_one_out(NaiveBayesClassifier(), X, y).predictions.accuracy > 0.9
 
 
 def test_of_two_classes_a_brier_score_is_1_at_most():

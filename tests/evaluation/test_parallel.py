@@ -59,7 +59,7 @@ def numbers(n=60):
 def test_folds_in_other_processes_have_the_same_answers():
     X, y = numbers()
     here, there = (cross_validate(GaussianNB(), X, y, cv=4, n_jobs=n) for n in (None, 2))
-    assert np.array_equal(here.answers.proba, there.answers.proba)
+    assert np.array_equal(here.predictions.proba, there.predictions.proba)
     assert [np.array_equal(a.test, b.test) for a, b in zip(here.folds, there.folds, strict=True)] == [True] * 4
     assert isinstance(there.folds[2].fitted.model, GaussianNB)
     with pytest.raises(OptionError, match="n_jobs"):
@@ -91,7 +91,7 @@ def test_a_failure_elsewhere_is_reported_and_the_others_go_on(how, told):
 
 def test_a_process_that_ends_is_told_of():
     X, y = numbers(12)
-    with pytest.raises(CountwiseError, match=r"Another process ended without an answer: .* Hint: leave n_jobs out"):
+    with pytest.raises(CountwiseError, match=r"A worker process ended without a result: .* Hint: drop n_jobs"):
         cross_validate(Unlucky("ends"), X, y, cv=3, n_jobs=2)
 
 
@@ -99,7 +99,7 @@ def test_an_estimator_that_cannot_travel_is_told_of():
     X, y = numbers(12)
     model = LogisticRegression()
     model.lock = threading.Lock()
-    with pytest.raises(CountwiseError, match="leave n_jobs out"):
+    with pytest.raises(CountwiseError, match="drop n_jobs"):
         list(over_processes(_fitted, model, [((X, y), 1), ((X, y), 1)], 2, lambda: None))
 
 
@@ -115,5 +115,5 @@ def test_negative_jobs_count_from_the_processors_and_joblib_chooses_where_they_w
     with parallel_config("threading", n_jobs=2):
         assert processes_of(None) == 2
         there = cross_validate(GaussianNB(), X, y, cv=4)
-    assert np.array_equal(here.answers.proba, there.answers.proba)
+    assert np.array_equal(here.predictions.proba, there.predictions.proba)
     assert not elsewhere()

@@ -166,14 +166,14 @@ def test_an_unsound_file_with_a_right_checksum_is_refused(tmp_path, change):
 def test_files_of_models_and_of_case_bases_are_told_apart(saved, tmp_path):
     rain = cw.samples.load("rain")
     cw.save(cw.NaiveBayesClassifier().fit(rain.frame, "rain"), tmp_path / "rain.json")
-    with pytest.raises(ModelFileError, match=r"holds a model \(NaiveBayes\) and no case base"):
+    with pytest.raises(ModelFileError, match=r"contains a model \(NaiveBayes\), not a case base"):
         CaseBase.load(tmp_path / "rain.json")
-    with pytest.raises(ModelFileError, match=r"CaseBase\.load reads it"):
+    with pytest.raises(ModelFileError, match=r"use CaseBase\.load"):
         cw.load(saved)
 
 
 def test_there_is_no_file(tmp_path):
-    with pytest.raises(ModelFileError, match="There is no file"):
+    with pytest.raises(ModelFileError, match="does not exist"):
         CaseBase.load(tmp_path / "none.json")
 
 

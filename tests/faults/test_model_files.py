@@ -100,7 +100,7 @@ def _resealed(path, change) -> None:
 
 def test_a_file_cannot_name_a_class_to_be_made(saved):
     _resealed(saved, lambda m: m.update(kind="os.system"))
-    with pytest.raises(ModelFileError, match="no model"):
+    with pytest.raises(ModelFileError, match=r"Model type 'os\.system' is unknown"):
         cw.load(saved)
 
 

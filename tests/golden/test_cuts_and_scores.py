@@ -113,7 +113,7 @@ def test_mdl_says_the_same_of_the_best_split(name, i):
     gain, needed = found.parts
     assert close(gain[0], split["gain"])
     assert close(needed[0], split["needed"])
-    assert found.reasons == ["gain 0.970951 bits > 0.573091 needed"]
+    assert found.reasons == ["information gain 0.970951 bits > 0.573091 required"]
 
 
 @pytest.mark.parametrize(("name", "i"), SPLITS)
@@ -238,7 +238,7 @@ def test_the_ranges_are_those_of_the_example(name, i):
     if wanted:
         cutter.fit(column, y)
     else:
-        with pytest.warns(DataWarning, match="left with one range"):
+        with pytest.warns(DataWarning, match="a single bin"):
             cutter.fit(column, y)
     np.testing.assert_allclose(cutter.edges_[case["column"]], wanted, rtol=1e-14, atol=0)
     assert len(cutter.cuts_[case["column"]].reasons) == len(wanted)
@@ -276,12 +276,13 @@ def test_mdl_refuses_and_gives_the_numbers(name, i):
     refused = case["refused"][i]
     X, y = rows_of(case)
     column = refused["column"]
-    with pytest.warns(DataWarning, match=f"'{column}' is left with one range"):
+    with pytest.warns(DataWarning, match=f"'{column}' has a single bin"):
         cutter = Discretizer("mdl").fit({column: X[column]}, y)
     assert cutter.edges_[column].tolist() == []
     report = cutter.report(column)
     found = re.fullmatch(
-        r"no cut pays for itself: the best, at (\S+), gains (\S+) bits and would need (\S+)", report.notes[0]
+        r"no cut point .*: the best, (\S+), has an information gain of (\S+) bits, and (\S+) are required",
+        report.notes[0],
     )
     assert found is not None, report.notes
     assert float(found[1]) == value(refused["at"])
@@ -297,7 +298,7 @@ def test_g52_the_notes_say_which_cuts_were_joined():
     assert Discretizer("min_n", n=3).fit(x, y).report("temperature").notes == []
     for merge in ("majority", "last"):
         notes = Discretizer("min_n", n=3, merge=merge).fit(x, y).report("temperature").notes
-        assert notes == [f"1 of 2 cuts taken out by joining ({merge})"]
+        assert notes == [f"1 of 2 cut points removed by merging ({merge})"]
 
 
 def test_g51_k_means_is_not_equal_width():

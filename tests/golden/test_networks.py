@@ -87,7 +87,7 @@ def test_em_passes_through_the_worked_example():
     net = fitted(case)
     assert net.em_.log_likelihoods[-1] == pytest.approx(number(case["em"]["log_likelihood"]), rel=1e-13)
     whole = BayesNetwork(**{**case["network"], "missing": "complete"})
-    with pytest.warns(match="1 of 14 rows were left out"):
+    with pytest.warns(match="1 of 14 rows were excluded"):
         whole.fit(table_of(case))
     first = whole.query("play", {"outlook": "Rain", "wind": "Strong"})["No"]
     assert first == pytest.approx(number(case["em"]["first"]), abs=1e-14)

@@ -83,12 +83,12 @@ def test_a_list_of_documents_is_no_list_of_paths():
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("rows/a.cvs", "There is no file '.*a.cvs'. Hint: did you mean 'a.csv'?"),
+        ("rows/a.cvs", "The file '.*a.cvs' does not exist. Hint: did you mean 'a.csv'?"),
         ("rows/*.parqet", "No file matches '.*parqet'. Hint: did you mean '\\*.parquet'?"),
-        ("rovs/*.parquet", "No file matches '.*'. Hint: there is no folder '.*rovs'"),
+        ("rovs/*.parquet", "No file matches '.*'. Hint: check the folder: '.*rovs' does not exist"),
         ("rows/x*/y.csv", "No file matches '.*'. Hint: check the folder"),
-        ("rows/texts", "is a folder without Parquet files. Hint: did you mean '.*texts/\\*.csv'?"),
-        (("rows/a.csv", "rows/[a-b].csv"), "'a.csv' is given twice. Hint: its rows would count twice"),
+        ("rows/texts", "is a folder that contains no Parquet files. Hint: did you mean '.*texts/\\*.csv'?"),
+        (("rows/a.csv", "rows/[a-b].csv"), "'a.csv' is given twice, so that its rows would be counted twice"),
         (("rows/a.csv", "rows/a.parquet"), "different formats"),
     ],
 )
@@ -105,16 +105,16 @@ def test_a_file_with_other_columns_is_named(folder, ending):
     ROWS.drop(columns="temp").rename(columns={"wind": "wnd"}).to_csv(folder / "odd.csv", index=False)
     ROWS.drop(columns="temp").rename(columns={"wind": "wnd"}).to_parquet(folder / "odd.parquet")
     with pytest.raises(
-        ReadError, match=r"'odd\.\w+' lacks 'wind', 'temp', which 'a\.\w+' has. Hint: did you mean 'wnd'"
+        ReadError, match=r"'a\.\w+' has 'wind', 'temp', but 'odd\.\w+' does not. Hint: did you mean 'wnd'"
     ):
         list(read_pieces(f"{folder}/[ao]*.{ending}"))
-    with pytest.raises(ReadError, match=r"'a\.\w+' lacks 'wnd', which 'odd\.\w+' has"):
+    with pytest.raises(ReadError, match=r"'odd\.\w+' has 'wnd', but 'a\.\w+' does not"):
         list(read_pieces([folder / f"odd.{ending}", folder / f"a.{ending}"]))
 
 
 def test_a_file_with_another_kind_of_column_is_named_by_its_path_if_names_are_equal(folder):
     ROWS.assign(temp="warm").to_parquet(folder / "more" / "a.parquet")
-    with pytest.raises(ReadError, match=r"'temp' is number in '.*rows/a.parquet' and text in '.*more/a.parquet'"):
+    with pytest.raises(ReadError, match=r"'temp' is float in '.*rows/a.parquet', but text in '.*more/a.parquet'"):
         list(read_pieces(f"{folder}/**/a.parquet"))
 
 
@@ -131,7 +131,7 @@ def test_folders_that_stand_for_a_column_are_not_read_and_that_is_said(tmp_path)
     for year in (2023, 2024):
         (tmp_path / f"year={year}").mkdir()
         ROWS.to_parquet(tmp_path / f"year={year}" / "part.parquet")
-    with pytest.warns(DataWarning, match="Names of folders are not read as columns: 'year=…'"):
+    with pytest.warns(DataWarning, match="Partition folders do not become columns: 'year=…'"):
         found = read(tmp_path)
     assert list(found) == list(ROWS)
     assert len(found["days"]) == 14

@@ -27,7 +27,7 @@ from countwise import (
 from countwise.cuts.n_bins import LEAST
 from countwise.data.table import Table
 from countwise.distributions.auto import leave_one_out_score
-from countwise.distributions.binned import RangesDensity
+from countwise.distributions.binned import BinnedDensity
 from countwise.distributions.kernel import KernelDensity
 from countwise.tallies import Values
 
@@ -67,8 +67,8 @@ def tally(x: Any, c: Any, w: Any) -> Values:
 
 def kept(rule: Any, density: Any, rest: Values) -> Any:
     """The density of the other rows, with the edges or bandwidths of all."""
-    if isinstance(density, RangesDensity):
-        return RangesDensity("x", density.cuts, rest.counts_in(density.edges), rule)
+    if isinstance(density, BinnedDensity):
+        return BinnedDensity("x", density.cuts, rest.counts_in(density.edges), rule)
     if isinstance(density, KernelDensity):
         sets = tuple(s if len(s[0]) else rest.pooled for s in rest.filled)
         return KernelDensity("x", sets, density.bandwidths, rest.n, rule.bandwidth)

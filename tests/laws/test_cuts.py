@@ -77,7 +77,7 @@ def tables(draw: Any, min_rows: int = 2, max_rows: int = 30, gaps: bool = True) 
 
 def fitted(rule: str, rows: Rows, weights: Any = None, **changes: Any) -> Discretizer:
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "'.* left with one range", DataWarning)
+        warnings.filterwarnings("ignore", "'.* a single bin", DataWarning)
         return Discretizer(**{**RULES[rule], **changes}).fit(rows.frame, rows.y, sample_weight=weights)
 
 

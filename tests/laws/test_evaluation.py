@@ -19,8 +19,8 @@ from countwise import (
     leave_one_out,
 )
 from countwise.errors import CountwiseError
-from countwise.evaluation.dataset import ground_of
-from countwise.evaluation.fold_models import answers_of, prefixes, refitted
+from countwise.evaluation.dataset import evaluation_data
+from countwise.evaluation.fold_models import predict_rows, prefixes, refitted
 
 from .strategies import DISTRIBUTIONS, Rows, examples, rows_of, twice, zeros_allowed
 
@@ -45,15 +45,15 @@ every_law = pytest.mark.parametrize("law", EVERY)
 
 
 def answers(found: Any) -> np.ndarray:
-    return found.answers.proba
+    return found.predictions.proba
 
 
 def assert_same(ours: Any, theirs: Any) -> None:
     """The same folds failed, and the others have the same answers."""
-    assert [f.answers is None for f in ours.folds] == [f.answers is None for f in theirs.folds]
+    assert [f.predictions is None for f in ours.folds] == [f.predictions is None for f in theirs.folds]
     if ours.done:
         np.testing.assert_allclose(answers(ours), answers(theirs), rtol=0, atol=1e-10)
-        assert ours.answers.zeros == theirs.answers.zeros
+        assert ours.predictions.zeros == theirs.predictions.zeros
 
 
 @every_law
@@ -86,15 +86,15 @@ def test_leaving_a_row_out_is_fitting_without_it(law, data):
     law = EVERY[law]
     rows = data.draw(rows_of(law, min_rows=3, max_rows=12))
     weights = rows.weights if data.draw(st.booleans()) else None
-    ground = ground_of(rows.frame, rows.y, weights)
+    table = evaluation_data(rows.frame, rows.y, weights)
     assume(len(set(rows.y)) > 1)
-    every, expected = np.arange(len(ground)), []
+    every, expected = np.arange(len(table)), []
     for i in every:
-        found = refitted(law.model(), ground.piece(np.delete(every, i)))
+        found = refitted(law.model(), table.subset(np.delete(every, i)))
         if found.error is not None:
             return  # no model of the others
         with zeros_allowed():
-            expected.append(answers_of(found.model, ground.piece(every[i : i + 1])).proba[0])
+            expected.append(predict_rows(found.model, table.subset(every[i : i + 1])).proba[0])
     with zeros_allowed():
         ours = leave_one_out(law.model(), rows.frame, rows.y, sample_weight=weights)
     np.testing.assert_allclose(answers(ours), expected, rtol=0, atol=1e-10)
@@ -106,16 +106,16 @@ def test_leaving_a_row_out_is_fitting_without_it(law, data):
 def test_running_sums_are_fits_of_the_first_rows(law, data):
     law = EVERY[law]
     rows = data.draw(rows_of(law, min_rows=4))
-    ground = ground_of(rows.frame, rows.y)
+    table = evaluation_data(rows.frame, rows.y)
     order = np.array(data.draw(st.permutations(range(len(rows)))))
     sizes = sorted(data.draw(st.sets(st.integers(1, len(rows)), min_size=1, max_size=3)))
-    piece = ground.piece(order)
+    piece = table.subset(order)
     pairs = zip(prefixes(law.model(), piece, sizes), prefixes(law.model(), piece, sizes, fast=False), strict=True)
     for ours, theirs in pairs:
         assert (ours.error is None) == (theirs.error is None)
         if ours.error is None:
             with zeros_allowed():
-                one, two = answers_of(ours.model, piece), answers_of(theirs.model, piece)
+                one, two = predict_rows(ours.model, piece), predict_rows(theirs.model, piece)
             np.testing.assert_allclose(one.proba, two.proba, rtol=0, atol=1e-10)
 
 
@@ -158,17 +158,17 @@ def test_discriminants_without_a_row_are_fitted_without_it(seed, covariance, div
         frame["kind"] = rng.choice(np.array(["x", "y", "z"], dtype=object), n, p=[0.45, 0.5, 0.05])
     weights = rng.integers(1, 4, n) if weighted else None
     model = DiscriminantClassifier(covariance, divisor=divisor, nominal="onehot")
-    ground = ground_of(frame, y, weights)
+    table = evaluation_data(frame, y, weights)
     every, expected, kept = np.arange(n), [], []
     for i in every:
-        found = refitted(model, ground.piece(np.delete(every, i)))
+        found = refitted(model, table.subset(np.delete(every, i)))
         if found.error is None:
-            expected.append(answers_of(found.model, ground.piece(every[i : i + 1])).proba[0])
+            expected.append(predict_rows(found.model, table.subset(every[i : i + 1])).proba[0])
             kept.append(i)
     try:
         ours = leave_one_out(model, frame, y, sample_weight=weights)
     except CountwiseError:
-        assert not kept or refitted(model, ground.piece(every)).error is not None
+        assert not kept or refitted(model, table.subset(every)).error is not None
         return
     assert ours.rows.tolist() == kept
     tolerance = 1e-10 if not gaps else 1e-6  # EM ends where steps are small, and starts from other rows

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import countwise
 from countwise import Binned, Gaussian, Kernel, MEstimate, Multinomial, NaiveBayesClassifier, Nominal
-from countwise.distributions.binned import RangesDensity
+from countwise.distributions.binned import BinnedDensity
 
 from .strategies import (
     BY_COLUMN,
@@ -182,7 +182,7 @@ def test_counts_that_are_zero_again_after_forgetting_are_zero_and_not_nearly_so(
         assert_same_answers(model, only, {"n": np.array([0.0])})
 
 
-@pytest.mark.filterwarnings("ignore:Most of the data of")  # warned of or not, dust must not decide the answer
+@pytest.mark.filterwarnings("ignore:Most rows of")  # warned of or not, dust must not decide the answer
 def test_a_column_that_is_constant_again_after_forgetting_has_no_say():
     A, B = np.array([0.1, 0.1, 0.1, 0.1]), np.array([0.7, 0.3])
     y = ["a", "a", "b", "b", "a", "b"]
@@ -228,7 +228,7 @@ def test_a_column_with_nothing_in_its_first_piece_becomes_what_the_next_says(kin
 
 def test_a_piece_without_any_target_is_left_out_as_its_rows_would_be():
     pieces = [{"x": [1.0, 2.0], "y": ["a", "b"]}, {"x": [3.0], "y": [None]}, {"x": [4.0, 6.0], "y": ["a", "b"]}]
-    with pytest.warns(countwise.errors.CountwiseWarning, match="left out"):
+    with pytest.warns(countwise.errors.CountwiseWarning, match="skipped"):
         model = NaiveBayesClassifier().fit(iter(pieces), "y")
     whole = NaiveBayesClassifier().fit({"x": [1.0, 2.0, 4.0, 6.0], "y": ["a", "b", "a", "b"]}, "y")
     assert model.n_left_out_ == 1
@@ -414,7 +414,7 @@ AFFINE = {
 def clear_of_edges(model: NaiveBayesClassifier, frame: dict[str, np.ndarray]) -> bool:
     """Whether no number lies on an edge, where the side is a matter of the last bit."""
     for name, density in model.densities_.items():
-        if isinstance(density, RangesDensity) and len(density.edges):
+        if isinstance(density, BinnedDensity) and len(density.edges):
             away = np.abs(frame[name][:, None] - density.edges)
             if np.nanmin(np.where(np.isnan(away), np.inf, away)) < 1e-6:
                 return False
@@ -980,7 +980,7 @@ def applied(model: NaiveBayesClassifier, frame: dict[str, np.ndarray], change: A
     changed = dict(frame)
     for name, text in change.values.items():
         attribute = model.schema_[name]
-        if isinstance(model.densities_[name], RangesDensity):
+        if isinstance(model.densities_[name], BinnedDensity):
             value: Any = float(inside(text, whole=attribute.kind == "count"))
         else:
             value = attribute.parse(text)

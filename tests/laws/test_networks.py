@@ -190,7 +190,7 @@ def test_a_weight_of_n_is_n_copies_of_the_row(missing, data):
     rows = data.draw(rows_seen(KINDS, min_rows=4))
     copies = rows.take(np.repeat(np.arange(len(rows)), rows.weights))
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "EM still moved", category=DataWarning)  # of few rows it creeps
+        warnings.filterwarnings("ignore", "EM did not converge", category=DataWarning)  # of few rows it creeps
         weighed = network(missing=missing, max_iter=60).fit(rows.frame, sample_weight=rows.weights)
         copied = network(missing=missing, max_iter=60).fit(copies.frame)
     one, two = by_value(weighed), by_value(copied)
@@ -221,7 +221,7 @@ def test_other_names_for_the_values_change_nothing(missing, data):
     types = dict.fromkeys(NAMES, "nominal")
     arcs = {name: above for name, above in ARCS.items() if name in NAMES}
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "EM still moved", category=DataWarning)
+        warnings.filterwarnings("ignore", "EM did not converge", category=DataWarning)
         one = network(arcs, types=types, missing=missing, max_iter=60).fit(rows.frame)
         two = network(arcs, types=types, missing=missing, max_iter=60).fit(renamed(rows.frame))
     theirs = by_value(two)
@@ -392,7 +392,7 @@ def test_no_step_of_em_lowers_the_likelihood(data):
     arcs = {name: above for name, above in ARCS.items() if name in NAMES}
     how = {"types": dict.fromkeys(NAMES, "nominal"), "smoothing": 0, "missing": "em", "tol": 1e-6, "max_iter": 80}
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "EM still moved", category=DataWarning)
+        warnings.filterwarnings("ignore", "EM did not converge", category=DataWarning)
         net = network(arcs, **how).fit(rows.frame)
     assume(net.em_ is not None)
     logs = np.array(net.em_.log_likelihoods)
@@ -417,7 +417,7 @@ def test_a_saved_network_answers_to_the_last_bit(missing, data, tmp_path_factory
     rows = data.draw(rows_seen(KINDS, min_rows=4))
     place = tmp_path_factory.mktemp("net") / "net.json"
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "EM still moved", category=DataWarning)
+        warnings.filterwarnings("ignore", "EM did not converge", category=DataWarning)
         net = network(missing=missing, max_iter=30).fit(rows.frame, sample_weight=rows.weights)
     countwise.save(net, place)
     again = countwise.load(place)

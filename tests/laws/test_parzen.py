@@ -154,7 +154,7 @@ def test_a_missing_cell_of_a_query_is_summed_over(cells, at):
 # -- weights, order, pieces --------------------------------------------------------------------------------------
 
 
-@pytest.mark.filterwarnings("ignore:The likeliest bandwidth")  # copies are found again, as they are told to be
+@pytest.mark.filterwarnings("ignore:The best bandwidth")  # copies are found again, as they are told to be
 @pytest.mark.parametrize("names", ["x", "xwo", "xz"])
 @pytest.mark.parametrize("rule", ["given", *RULES, "k_fold"])
 @few
@@ -177,8 +177,8 @@ def test_a_weight_of_n_is_n_copies(rule, names, data):
     assert_allclose(ours, density(copies, fixed).score_samples(cells.frame), rtol=1e-11, atol=1e-11)
 
 
-@pytest.mark.filterwarnings("ignore:No bandwidth gives every row")  # a value that one row has is never foretold
-@pytest.mark.filterwarnings("ignore:The likeliest bandwidth")
+@pytest.mark.filterwarnings("ignore:The likelihood of the held-out rows is 0")  # a value that one row has is never foretold
+@pytest.mark.filterwarnings("ignore:The best bandwidth")
 @pytest.mark.parametrize("rule", ["given", *RULES])
 @few
 @given(data=st.data())
@@ -416,7 +416,7 @@ def test_the_rows_that_carry_a_density_carry_all_of_it(cells, eighth, w):
     assume(known(cells))
     model = density(cells, weighted=True)
     x = {"x": [eighth / 8], "w": objects([w]), "o": objects(["middle"])}
-    shares = model.density_.by_class[0].carriers(np.array([eighth / 8, NOMINAL.index(w), 1.0]))
+    shares = model.density_.by_class[0].contributions(np.array([eighth / 8, NOMINAL.index(w), 1.0]))
     assert_allclose(shares.sum(), 1.0, rtol=1e-12)
     total = model.score_samples(x)[0]
     complete = all(known(cells.take([i])) for i in range(len(cells)))
@@ -426,7 +426,7 @@ def test_the_rows_that_carry_a_density_carry_all_of_it(cells, eighth, w):
     account = model.explain(x)
     assert account.value == total
     table = account.sections[0].table
-    assert table["row learned"] == [int(i) for i in np.argsort(-shares, kind="stable") if shares[i] > 0]
+    assert table["training row"] == [int(i) for i in np.argsort(-shares, kind="stable") if shares[i] > 0]
 
 
 @few

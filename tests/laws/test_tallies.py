@@ -138,7 +138,7 @@ def test_a_blank_tally_is_the_identity_to_the_last_bit(kind, data):
             assert x.dtype == z.dtype
 
 
-@pytest.mark.filterwarnings("ignore:Most of the data of")  # due where no spread is left; the law is about the numbers
+@pytest.mark.filterwarnings("ignore:Most rows of")  # due where no spread is left; the law is about the numbers
 @pytest.mark.parametrize("kind", KINDS)
 @some
 @given(data=st.data())

@@ -318,8 +318,8 @@ def test_probabilities_and_the_shares_of_a_row_over_leaves_add_up_to_1(criterion
     landing = model._landing(model._table(model._open(asked.frame), 0, len(asked)))
     assert (model.tree_.attribute[landing.leaves] == -1).all()
     if landing.rows is not None:
-        np.testing.assert_allclose(np.bincount(landing.rows, landing.shares), np.ones(len(asked)), rtol=1e-12)
-        assert (landing.shares > 0).all()
+        np.testing.assert_allclose(np.bincount(landing.rows, landing.fractions), np.ones(len(asked)), rtol=1e-12)
+        assert (landing.fractions > 0).all()
     if criterion in ("gain", "gain_ratio", "gini"):
         p = model.predict_proba(asked.frame)
         np.testing.assert_allclose(p.sum(axis=1), np.ones(len(asked)), rtol=1e-12)

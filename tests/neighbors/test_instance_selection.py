@@ -74,7 +74,7 @@ def test_ib3_leaves_noise_behind():
     assert (y[chosen.kept_] == kind[chosen.kept_]).mean() > 0.95
     whys = " ".join(chosen.removed_["why"])
     assert "dropped:" in whys
-    assert "predicted it" in whys
+    assert "predicted by row" in whys
 
 
 def test_the_limits_of_a_share_are_those_of_wilson():

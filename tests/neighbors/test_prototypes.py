@@ -125,8 +125,8 @@ def test_the_prior_moves_the_border():
     given = PrototypeClassifier(prior={"a": 0.01, "b": 0.99}).fit(X, Y)
     assert given.predict(asked).tolist() == ["b", "b"]
     assert_allclose(given.predict_proba(asked)[1], [0.01, 0.99], rtol=1e-12)
-    refused(lambda: PrototypeClassifier(prior=[0.5, 0.6]).fit(X, Y), "prior", cure="add up to 1", kind=OptionError)
-    refused(lambda: PrototypeClassifier(prior="equal").fit(X, Y), "prior", kind=OptionError)
+    refused(lambda: PrototypeClassifier(prior=[0.5, 0.6]).fit(X, Y), "prior", cure="sum to 1", kind=OptionError)
+    refused(lambda: PrototypeClassifier(prior="equal").fit(X, Y), "prior", cure="not ", kind=OptionError)
 
 
 # -- edges -------------------------------------------------------------------------------------------------------
@@ -217,7 +217,7 @@ def test_a_question_far_beyond_all_rows_has_an_answer(center, metric):
     assert_allclose(model.distances(asked), 1e100, rtol=1e-12)
 
 
-@pytest.mark.filterwarnings("ignore:In 1 row every class has probability 0")
+@pytest.mark.filterwarnings("ignore:Every class has probability 0 in 1 row")
 @pytest.mark.parametrize("center", ["mean", "median"])
 def test_a_question_whose_square_is_no_number_gets_the_prior(center):
     model = PrototypeClassifier(center, prior={"a": 0.75, "b": 0.25}).fit(X, Y)
@@ -241,7 +241,7 @@ def test_infinity_is_refused_with_its_row(bad):
     [("center", "mode"), ("metric", "cosine"), ("scale", "range"), ("unseen", "share"), ("scale", 1)],
 )
 def test_unknown_options_are_refused_with_those_there_are(name, value):
-    refused(lambda: PrototypeClassifier(**{name: value}).fit(X, Y), name, "unknown", kind=OptionError)
+    refused(lambda: PrototypeClassifier(**{name: value}).fit(X, Y), f"{name} must be", cure="not ", kind=OptionError)
 
 
 def test_what_is_not_fitted_says_so():
@@ -256,7 +256,7 @@ def test_sparse_matrices_are_written_out_and_texts_and_empty_tables_refused():
         nearest.distances(csr_array(np.eye(5))), PrototypeClassifier().fit(np.eye(5), Y).distances(np.eye(5))
     )
     texts = {"t": objects("a b", "b c", "c", "d", "e")}
-    refused(lambda: PrototypeClassifier(types={"t": "text"}).fit(texts, Y), "'t' is text", cure="leave the column")
+    refused(lambda: PrototypeClassifier(types={"t": "text"}).fit(texts, Y), "'t' has type text", cure="drop the column")
     refused(lambda: PrototypeClassifier().fit({"x": []}, []), cure="[Aa]t least one row", kind=TableError)
     refused(lambda: PrototypeClassifier().fit(X, Y).distances({"x": []}), cure="[Aa]t least one row", kind=TableError)
 
@@ -336,9 +336,15 @@ def test_the_summary_and_the_tables_show_the_prototypes():
     assert model.summary().split("\n") == [
         "4 rows, 2 attributes; class: no 2 (50.0%), yes 2 (50.0%)",
         "  distance from the mean of the class: x",
-        "  distance from the commonest value of the class: w",
+        "  distance from the most frequent value of the class: w",
     ]
     tables = model.tables()
     assert list(tables) == ["class", "x", "w"]
     assert dict(tables["x"]) == {"x": ["no", "yes"], "prototype": [1.5, 8.0], "n": [2.0, 2.0]}
     assert tables["w"]["prototype"] == ["a", "b"]
+
+
+def test_an_attribute_of_weight_0_is_reported_as_not_used():
+    table = {"x": [1.0, 2.0, 6.0, 7.0], "z": [1.0, 5.0, 2.0, 6.0]}
+    model = PrototypeClassifier(metric=DistanceMetric(weights={"z": 0})).fit(table, list("aabb"))
+    assert "Not used: z = 1 (weight 0)." in str(model.explain(table))

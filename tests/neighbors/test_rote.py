@@ -36,7 +36,7 @@ def test_another_classifier_is_asked_otherwise():
     assert model.predict_proba(rows)[1].tolist() == [1.0, 0.0]
     assert model.predict(rows).tolist() == ["No", "No"]
     told = str(model.explain(rows))
-    assert told.startswith("class = No, with probability")
+    assert told.startswith("class = No with probability")
     assert "predicted by NaiveBayesClassifier" in told
     assert "P(outlook = Sunny | class)" in told  # the other's own working
 
@@ -106,5 +106,5 @@ def test_an_infinite_number_is_refused_by_name():
 def test_the_summary_and_the_table_count_different_rows():
     tennis = samples.load("tennis")
     model = RoteClassifier().fit(tennis.frame, "play")
-    assert model.summary() == "14 rows, 4 attributes; play: 14 different rows learned by heart"
-    assert dict(model.tables()["rows"]) == {"rows": [14], "different": [14]}
+    assert model.summary() == "14 rows, 4 attributes; play: 14 distinct rows stored"
+    assert dict(model.tables()["rows"]) == {"rows": [14], "distinct": [14]}

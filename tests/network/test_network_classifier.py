@@ -237,15 +237,15 @@ def test_a_class_with_parents_is_told_by_its_family_and_its_children():
     ("settings", "told"),
     [
         ({"structure": "tann"}, "did you mean 'tan'"),
-        ({"structure": "given"}, "needs arcs"),
+        ({"structure": "given"}, "provides no arcs"),
         ({"structure": [("nn", "x")]}, "no node 'nn'"),
-        ({"structure": [("x", "n1"), ("n1", "x")]}, "in a circle"),
-        ({"unseen": "share"}, "unseen='share' is unknown"),
-        ({"root": "zz"}, "root names 'zz'"),
-        ({"distributions": {"q": "kernel"}}, "distributions names 'q'"),
+        ({"structure": [("x", "n1"), ("n1", "x")]}, "form a cycle"),
+        ({"unseen": "share"}, "unseen must be 'ignore' or 'error', not 'share'"),
+        ({"root": "zz"}, "root refers to node 'zz'"),
+        ({"distributions": {"q": "kernel"}}, "distributions refers to column 'q'"),
         ({"distributions": {"x": "gausian"}}, "did you mean 'gaussian'"),
-        ({"prior": "odd"}, "prior='odd' is unknown"),
-        ({"max_dependence": -1}, "max_dependence=-1 must be a whole number"),
+        ({"prior": "odd"}, "prior must be 'raw', .*, not 'odd'"),
+        ({"max_dependence": -1}, "max_dependence must be an integer >= 0, not -1"),
     ],
 )
 def test_what_is_wrong_is_told(settings, told):

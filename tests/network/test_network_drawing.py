@@ -411,7 +411,7 @@ def test_numbers_show_their_law_and_what_is_told_of_them():
     assert marks(drawn["x"]) == {"number", "given"}
     assert "= 6" in [text.text for text in drawn["x"].iter(f"{SVG}text")]
     assert values(drawn["side"])[1][1] == pytest.approx(net.query("side", {"x": 6.0})[1], abs=2e-4)
-    with pytest.raises(CountwiseError, match="'side', which is no node that is a number"):
+    with pytest.raises(CountwiseError, match="'side', which is not a numeric node"):
         network_svg(net, numbers={"side": (0, 1)})
 
 
@@ -428,4 +428,4 @@ def test_a_title_is_written_above_and_told_to_those_who_cannot_see():
     assert root.find(f"{SVG}title").text == "A small one"
     heading = next(text for text in root.iter(f"{SVG}text") if text.text == "A small one")
     assert float(heading.get("y")) < boxes(root)["x"].top
-    assert parsed(graph_svg(Graph({"x": ()}))).find(f"{SVG}title").text == "A network of 1 node and 0 arcs"
+    assert parsed(graph_svg(Graph({"x": ()}))).find(f"{SVG}title").text == "Network with 1 node and 0 arcs"

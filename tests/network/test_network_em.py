@@ -131,7 +131,7 @@ def test_a_missing_child_adds_nothing_and_a_dropped_row_is_wrong():
         net = BayesNetwork({"outlook": ["play"]}, smoothing=0, missing=missing).fit(tennis)
         assert net.query("play")["No"] == 5 / 14
         assert net.query("outlook", {"play": "No"}) == pytest.approx({"Overcast": 0, "Rain": 0.5, "Sunny": 0.5})
-    with pytest.warns(DataWarning, match="1 of 14 rows were left out"):
+    with pytest.warns(DataWarning, match="1 of 14 rows were excluded"):
         net = BayesNetwork({"outlook": ["play"]}, smoothing=0, missing="complete").fit(tennis)
     assert net.query("play")["No"] == pytest.approx(4 / 13)
 
@@ -152,7 +152,7 @@ def test_a_latent_class_is_found():
 def test_latent_nodes_need_em_and_a_name_of_their_own():
     with pytest.raises(OptionError, match="by EM"):
         BayesNetwork({"x": ["h"]}, latent={"h": 2}, missing="available").fit({"x": ["a", "b"]})
-    with pytest.raises(OptionError, match="is a column of the table"):
+    with pytest.raises(OptionError, match="is also a column of the table"):
         BayesNetwork({"x": ["h"]}, latent={"h": 2}).fit({"x": ["a", "b"], "h": ["a", "b"]})
 
 

@@ -141,7 +141,7 @@ def test_a_number_with_nominal_parents_is_evidence_like_any_other():
         ("lungs", {}, "did you mean 'lung'"),
         ("lung", {"xrai": "yes"}, "did you mean 'xray'"),
         ("lung", {"xray": "yess"}, "did you mean 'yes'"),
-        ("lung", {"lung": "yes"}, "'lung' is known"),
+        ("lung", {"lung": "yes"}, "'lung' is part of the evidence"),
         ("xray", {"tub": "yes", "either": "no"}, "probability 0"),
         ("lung", {"xray": [0.0, 0.0]}, "Soft evidence"),
         ("lung", {"xray": [1.0]}, "Soft evidence"),

@@ -172,11 +172,11 @@ def test_a_gap_in_the_evidence_is_not_known(gap, arcs):
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"x": "warm"}, "'x' is numeric; 'warm' is no number."),
+        ({"x": "warm"}, "'x' is numeric, but its evidence 'warm' is not a number."),
         ({"x": [1.0]}, "'x' is numeric"),
         ({"x": np.array([1.0, 2.0])}, "'x' is numeric"),
         ({"x": {"a": 1}}, "'x' is numeric"),
-        ({"x": float("inf")}, "'x' is inf; a number must be finite."),
+        ({"x": float("inf")}, "'x' must be a finite number, not inf."),
     ],
 )
 def test_evidence_on_a_number_that_is_none_is_told(given, told):
@@ -193,7 +193,7 @@ def test_evidence_on_a_number_that_is_none_is_told(given, told):
 
 def test_a_node_that_is_asked_for_twice_is_told():
     net = BayesNetwork().add_node("c", ["u", "v"], [0.3, 0.7])
-    with pytest.raises(OptionError, match="'c' is asked for twice"):
+    with pytest.raises(OptionError, match="The query contains node 'c' twice"):
         net.query(["c", "c"])
 
 
@@ -207,7 +207,7 @@ def test_a_number_is_told_from_soft_evidence_in_any_form():
 
 
 @pytest.mark.parametrize(
-    ("asked", "given", "told"), [("c", "d", "given as"), ("c", ["d"], "given as"), (3, None, "3")]
+    ("asked", "given", "told"), [("c", "d", "must be a mapping"), ("c", ["d"], "must be a mapping"), (3, None, "3")]
 )
 def test_questions_of_another_kind_are_told(asked, given, told):
     net = BayesNetwork().add_node("c", ["u", "v"], [0.3, 0.7]).add_node("d", ["u", "v"], [0.3, 0.7])
@@ -244,7 +244,7 @@ def test_what_a_tree_cannot_keep_is_told_and_not_dropped(structure, how):
 
 
 def test_an_arc_by_hand_that_a_tree_would_drop_is_told():
-    with pytest.raises(OptionError, match="leaves out a required arc: w → z"):
+    with pytest.raises(OptionError, match="omits a required arc: w → z"):
         BayesNetwork("chow_liu").add_arc("w", "z").fit(hanging_together())
 
 
@@ -264,7 +264,7 @@ def test_texts_below_a_class_are_drawn_and_not_asked_for():
     rows = {"t": objects(["buy now", "hello you"] * 30), "a": objects(["u", "v", "v"] * 20)}
     model = BayesNetworkClassifier("tan", types={"t": "text"}).fit(rows, ["spam", "ham"] * 30)
     assert all(isinstance(text, str) for text in model.sample(5, random_state=0)["t"])
-    with pytest.raises(OptionError, match="no mean is asked"):
+    with pytest.raises(OptionError, match="has no mean"):
         model.query("t")
     with pytest.raises(OptionError, match="'t' is neither nominal nor numeric"):
         model.query("class", {"t": "buy now"})
@@ -282,18 +282,18 @@ def test_weights_that_are_no_numbers_are_told(weights):
 
 def test_settings_of_the_wrong_kind_are_told():
     rows = {"a": ["x", "y"] * 5, "b": ["u", "v"] * 5}
-    with pytest.raises(OptionError, match="The values of 'a' must be a list, not 3"):
+    with pytest.raises(OptionError, match="The values of node 'a' must be a list, not 3"):
         BayesNetwork().add_node("a", 3)
-    with pytest.raises(OptionError, match="how many values each node has"):
+    with pytest.raises(OptionError, match="number of values"):
         BayesNetwork({"a": ["kind"]}, latent=["kind"]).fit(rows)
     for setting in ("required", "forbidden"):
-        with pytest.raises(OptionError, match=f"{setting}='a' are no arcs"):
+        with pytest.raises(OptionError, match=f"{setting} must be a list of arcs, not 'a'"):
             BayesNetwork("hill_climb", **{setting: "a"}).fit(rows)
 
 
 def test_a_file_that_is_no_text_is_told(tmp_path):
     (tmp_path / "a.bif").write_bytes(b"network \xff\xfe {}")
-    with pytest.raises(ReadError, match="no text in UTF-8"):
+    with pytest.raises(ReadError, match="is not UTF-8 text"):
         BayesNetwork.read_bif(tmp_path / "a.bif")
 
 
@@ -315,7 +315,7 @@ def test_an_entry_that_cannot_matter_has_no_rounding_for_a_derivative():
 
 
 def test_a_network_without_arcs_is_told_to_be_one():
-    with pytest.warns(match="every node stands alone"):
+    with pytest.warns(match="all nodes are independent"):
         BayesNetwork().fit({"a": ["x", "y"], "b": ["u", "v"]})
 
 

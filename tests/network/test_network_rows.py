@@ -53,7 +53,7 @@ def test_posteriors_of_rows_with_gaps_are_those_of_the_joint(seed, n_rows):
     for n, s in SIZES.items():
         codes[n][rng.random(n_rows) < 0.35] = s
     seen = np.zeros(n_rows, dtype=int)
-    for batch in batches(net, EvidenceRows(codes, {}, n_rows), asked=["c"]):
+    for batch in batches(net, EvidenceRows(codes, {}, n_rows), queried=["c"]):
         found = batch.posterior(net)
         for i, row in enumerate(found.rows.tolist()):
             seen[row] += 1
@@ -144,7 +144,7 @@ def test_numbers_with_gaps_tell_what_scipy_says(known, gap):
         {n: np.array([numbers[n] if n in known else np.nan]) for n in "xyz"},
         1,
     )
-    (batch,) = batches(net, rows, asked=["k", "j"])
+    (batch,) = batches(net, rows, queried=["k", "j"])
     found = batch.posterior(net)
     assert found.log[0] == pytest.approx(np.log(weights.sum()), abs=1e-10)
     share = weights / weights.sum()

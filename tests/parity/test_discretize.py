@@ -472,7 +472,7 @@ def test_symmetrical_uncertainty_of_pairs():
 
 def test_a_column_of_nothing_but_gaps_tells_nothing_of_any_other():
     frame = {"a": np.array(["u", "v"], dtype=object), "b": np.array([None, None], dtype=object)}
-    with pytest.warns(DataWarning, match="nothing but gaps"):
+    with pytest.warns(DataWarning, match="at least one column are missing"):
         found = countwise.feature_selection.pairwise_scores(frame)
     assert found["b"] == [0, 0]
     assert found["a"] == [1, 0]

@@ -205,7 +205,7 @@ def test_lookups_in_a_table_larger_than_the_rows_equal_the_reference(level: str)
 @pytest.mark.parametrize("rows", [10, 1000])
 def test_a_code_beyond_its_table_is_named(kernels: object, rows: int) -> None:
     columns = [np.zeros(rows, np.uint8), np.full(rows, 4, np.uint16)]
-    with pytest.raises(ValueError, match="column 1 holds"):
+    with pytest.raises(ValueError, match=r"columns\[1\] contains"):
         kernels.add_lookup(columns, [np.zeros((1, 2)), np.zeros((4, 2))], np.zeros((rows, 2)))
 
 
@@ -501,7 +501,7 @@ def test_numbers_that_are_not_whole_have_no_integer_domain(kernels: object) -> N
     for bad in (0.5, 2.0**53, np.inf):
         x = np.array([1.0, np.nan, bad])
         assert not kernels.float_is_integral(x)
-        with pytest.raises(ValueError, match="not whole"):
+        with pytest.raises(ValueError, match="not an integer"):
             kernels.integer_domain(x, 10)
     assert kernels.float_is_integral(np.array([np.nan, -(2.0**53) + 1]))
     assert kernels.integer_domain(np.array([np.nan]), 10).size == 0
@@ -610,7 +610,7 @@ def test_true_is_not_1_and_every_nan_is_one_value() -> None:
 
 @pytest.mark.parametrize("kernels", [native, reference])
 def test_an_object_that_cannot_be_hashed_is_named_by_its_row(kernels: object) -> None:
-    with pytest.raises(TypeError, match="row 2 holds a list"):
+    with pytest.raises(TypeError, match="Row 2 contains a list"):
         kernels.factorize_objects(objects(["a", "b", [1], {}]))
     with pytest.raises(TypeError, match="object array"):
         kernels.factorize_objects(np.zeros(3))

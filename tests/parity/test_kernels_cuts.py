@@ -460,9 +460,9 @@ def test_arguments_for_cuts_that_do_not_fit_are_refused(kernels) -> None:
         kernels.mdl_cuts(values.astype(np.float32), codes, None, 3)
     with pytest.raises(ValueError, match="1 classes but 2 weights"):
         kernels.merge_sets([values], [None, None])
-    with pytest.raises(ValueError, match="weights 0 has 3 rows"):
+    with pytest.raises(ValueError, match=r"weights\[0\] has 3 rows"):
         kernels.merge_sets([values], [np.ones(3)])
-    with pytest.raises(TypeError, match="values 0"):
+    with pytest.raises(TypeError, match=r"values\[0\]"):
         kernels.merge_sets([codes], [None])
 
 

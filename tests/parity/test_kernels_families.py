@@ -87,7 +87,7 @@ def test_all_pairs_and_no_families_are_counted(level: str) -> None:
 def test_families_that_cannot_be_are_refused(kernels) -> None:
     columns = [np.zeros(4, np.uint8), np.zeros(4, np.uint16)]
     for family in ([0, 2], [-1]):
-        with pytest.raises(ValueError, match="families hold column"):
+        with pytest.raises(ValueError, match="families contains column"):
             kernels.count_families(columns, [1, 1], [family], None)
     with pytest.raises(ValueError, match="no columns"):
         kernels.count_families(columns, [1, 1], [[0], []], None)
@@ -95,9 +95,9 @@ def test_families_that_cannot_be_are_refused(kernels) -> None:
         kernels.count_families(columns, [1 << 16, 1 << 16], [[0, 1]], None)
     with pytest.raises(ValueError, match="2 columns but 1 sizes"):
         kernels.count_families(columns, [1], [[0]], None)
-    with pytest.raises(ValueError, match="column 1 has 3 rows"):
+    with pytest.raises(ValueError, match=r"columns\[1\] has 3 rows"):
         kernels.count_families([columns[0], columns[1][:3]], [1, 1], [[0, 1]], None)
     with pytest.raises(ValueError, match="weights has 3 rows"):
         kernels.count_families(columns, [1, 1], [[0, 1]], np.ones(3))
-    with pytest.raises(TypeError, match="column 0"):
+    with pytest.raises(TypeError, match=r"columns\[0\]"):
         kernels.count_families([np.zeros(4)], [1], [[0]], None)

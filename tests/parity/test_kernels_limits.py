@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from countwise._kernels import PairLaw, PairRows, over_items, reference
+from countwise._kernels import PairMetric, PairRows, over_items, reference
 
 try:
     from countwise._kernels import _native as native
@@ -84,28 +84,28 @@ def test_spans_of_more_numbers_than_can_be_marked_are_refused(kernels, span: int
         kernels.mark_columns([np.arange(3.0)], 0, span)
 
 
-def law_of(factors: list[float], known: int = 2**40) -> PairLaw:
+def metric_of(factors: list[float], known: int = 2**40) -> PairMetric:
     n = len(factors)
-    return PairLaw(np.array(factors), np.ones(n), [1.0], np.array([[known, known]]), np.ones(n + 1), 1.0, 2.0)
+    return PairMetric(np.array(factors), np.ones(n), [1.0], np.array([[known, known]]), np.ones(n + 1), 1.0, 2.0)
 
 
 def test_a_tree_that_was_made_for_another_distance_is_refused() -> None:
     rng = np.random.default_rng(0)
     rows = PairRows(rng.normal(size=(200, 2)), [rng.integers(0, 3, 200).astype(np.uint8)])
-    tree = native.row_tree(rows, law_of([1.0, 1.0]))
-    same = native.nearest(rows, rows, law_of([1.0, 1.0]), 1.0, np.inf, None, None, tree)
+    tree = native.row_tree(rows, metric_of([1.0, 1.0]))
+    same = native.nearest(rows, rows, metric_of([1.0, 1.0]), 1.0, np.inf, None, None, tree)
     np.testing.assert_array_equal(same[1], np.arange(200))
-    for other in (law_of([1.0, 2.0]), law_of([1.0, 1.0], known=2)):
-        with pytest.raises(ValueError, match="another distance"):
+    for other in (metric_of([1.0, 2.0]), metric_of([1.0, 1.0], known=2)):
+        with pytest.raises(ValueError, match="another metric"):
             native.nearest(rows, rows, other, 1.0, np.inf, None, None, tree)
 
 
 def test_distances_that_are_not_numbers_are_no_nearer_than_others() -> None:
     table = np.array([[0.0, np.nan, 2.0], [np.nan, 0.0, 1.0], [2.0, 1.0, 0.0]])
-    law = PairLaw(np.empty(0), np.empty(0), [table], np.full((1, 2), 2**40), None, 1.0, 1.0)
+    metric = PairMetric(np.empty(0), np.empty(0), [table], np.full((1, 2), 2**40), None, 1.0, 1.0)
     rows = PairRows(np.empty((3, 0)), [np.array([0, 1, 2], np.uint8)])
     for kernels in (native, reference):
-        _, ids, sums = kernels.nearest(rows, rows, law, 1.0, np.inf, None, None)
+        _, ids, sums = kernels.nearest(rows, rows, metric, 1.0, np.inf, None, None)
         assert (ids.tolist(), sums.tolist()) == ([0, 1, 2], [0.0, 0.0, 0.0])
 
 

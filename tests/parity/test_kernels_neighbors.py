@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from countwise._kernels import PairLaw, PairRows
+from countwise._kernels import PairMetric, PairRows
 
 from .levels import assert_allclose, assert_array_equal, native, reference
 
@@ -25,23 +25,23 @@ def rows_of(numbers: Any, *codes: Any) -> PairRows:
     return PairRows(np.ascontiguousarray(numbers, dtype=np.float64), list(codes))
 
 
-def law_of(
+def metric_of(
     factors: Any = (),
-    absent: Any = None,
+    missing_costs: Any = None,
     tables: Any = (),
     known: Any = None,
-    shares: Any = None,
-    nothing: float = 9.0,
+    weights: Any = None,
+    no_overlap: float = 9.0,
     p: float = 2.0,
-) -> PairLaw:
+) -> PairMetric:
     factors = np.array(factors, dtype=np.float64)
-    return PairLaw(
+    return PairMetric(
         factors,
-        np.ones(len(factors)) if absent is None else np.array(absent, dtype=np.float64),
+        np.ones(len(factors)) if missing_costs is None else np.array(missing_costs, dtype=np.float64),
         list(tables),
         np.array([(2**31, 2**31)] * len(tables) if known is None else known, dtype=np.int64).reshape(-1, 2),
-        None if shares is None else np.array(shares, dtype=np.float64),
-        nothing,
+        None if weights is None else np.array(weights, dtype=np.float64),
+        no_overlap,
         p,
     )
 
@@ -57,7 +57,7 @@ def mixed(
     gaps: float = 0.15,
     coarse: bool = False,
     known: int = 5,
-) -> tuple[PairRows, PairRows, PairLaw]:
+) -> tuple[PairRows, PairRows, PairMetric]:
     """Rows of every kind of column: the last known code of each is missing, in queries it is one more."""
     sides = []
     domains = [{"wide table": 400, "table": 7, "other cost": 300}.get(kind, known) for kind in kinds]
@@ -81,9 +81,9 @@ def mixed(
         else:
             tables.append(1.0 if kind == "cost" else 0.37)
     factors = np.ones(numbers) if coarse else rng.random(numbers) + 0.1
-    shares = rng.integers(1, 4, numbers + len(kinds)) if ignored else None
-    law = law_of(factors, rng.random(numbers) + 1, tables, [(s, s) for s in domains], shares, 7.5, p)
-    return sides[0], sides[1], law
+    weights = rng.integers(1, 4, numbers + len(kinds)) if ignored else None
+    metric = metric_of(factors, rng.random(numbers) + 1, tables, [(s, s) for s in domains], weights, 7.5, p)
+    return sides[0], sides[1], metric
 
 
 def brute(sums: np.ndarray, k: float, limit: float, weights: Any, skip: Any) -> tuple[np.ndarray, ...]:
@@ -105,7 +105,7 @@ def brute(sums: np.ndarray, k: float, limit: float, weights: Any, skip: Any) -> 
 def check_nearest(
     queries: PairRows,
     rows: PairRows,
-    law: PairLaw,
+    metric: PairMetric,
     k: float,
     limit: float = INF,
     weights: Any = None,
@@ -114,20 +114,20 @@ def check_nearest(
     naive: bool = False,
 ) -> None:
     """Planted or not, bit for bit what NumPy says; for odd powers what the compiled sums say."""
-    wanted = reference.nearest(queries, rows, law, k, limit, weights, skip)
-    if naive or law.p not in (1, 2, INF):
-        wanted = brute(native.pair_sums(queries, rows, law), k, limit, weights, skip)
-    for planted in (None, native.row_tree(rows, law)):
-        found = native.nearest(queries, rows, law, k, limit, weights, skip, planted)
+    wanted = reference.nearest(queries, rows, metric, k, limit, weights, skip)
+    if naive or metric.p not in (1, 2, INF):
+        wanted = brute(native.pair_sums(queries, rows, metric), k, limit, weights, skip)
+    for planted in (None, native.row_tree(rows, metric)):
+        found = native.nearest(queries, rows, metric, k, limit, weights, skip, planted)
         for mine, theirs, kind in zip(found, wanted, (np.int64, np.int64, np.float64), strict=True):
             assert mine.dtype == kind
             assert_array_equal(mine, theirs)
 
 
-def check_sums(queries: PairRows, rows: PairRows, law: PairLaw) -> None:
-    mine, theirs = native.pair_sums(queries, rows, law), reference.pair_sums(queries, rows, law)
+def check_sums(queries: PairRows, rows: PairRows, metric: PairMetric) -> None:
+    mine, theirs = native.pair_sums(queries, rows, metric), reference.pair_sums(queries, rows, metric)
     assert mine.shape == (len(queries.numbers), len(rows.numbers))
-    if law.p in (1, 2, INF):
+    if metric.p in (1, 2, INF):
         assert_array_equal(mine, theirs)
     else:
         assert_allclose(mine, theirs, rtol=1e-14, atol=0)
@@ -193,11 +193,11 @@ def test_limits_weights_rows_left_out_and_all_of_these_are_those_of_numpy(p: flo
 @pytest.mark.usefixtures("level")
 def test_weights_of_many_magnitudes_are_added_as_in_numpy():
     rng = random(4)
-    queries, rows, law = mixed(rng, (40, 400), p=2.0, ignored=False)
+    queries, rows, metric = mixed(rng, (40, 400), p=2.0, ignored=False)
     for weights in (np.where(rng.random(400) < 0.1, 1e20, 1.0), 10.0 ** rng.integers(-12, 13, 400), rng.random(400)):
         for k in (1, 3, 10):
-            check_nearest(queries, rows, law, k, INF, weights)
-            check_nearest(queries, rows, law, k, INF, weights, naive=True)
+            check_nearest(queries, rows, metric, k, INF, weights)
+            check_nearest(queries, rows, metric, k, INF, weights, naive=True)
 
 
 @pytest.mark.usefixtures("level")
@@ -214,27 +214,27 @@ def test_more_neighbors_than_rows_are_all_rows():
 @pytest.mark.usefixtures("level")
 def test_no_queries_no_rows_and_no_columns():
     for queries, rows in ((0, 5), (3, 0), (0, 0), (3, 5)):
-        law = law_of()
+        metric = metric_of()
         a, b = rows_of(np.empty((queries, 0))), rows_of(np.empty((rows, 0)))
-        check_sums(a, b, law)
-        check_sums(a, b, law_of(shares=()))  # nothing in common
+        check_sums(a, b, metric)
+        check_sums(a, b, metric_of(weights=()))  # nothing in common
         for k in (1, 3, INF):
-            check_nearest(a, b, law, k)
-            check_nearest(a, b, law_of(shares=()), k)
+            check_nearest(a, b, metric, k)
+            check_nearest(a, b, metric_of(weights=()), k)
         if queries and rows:
-            assert_array_equal(native.pair_sums(a, b, law), np.zeros((3, 5)))
-            assert_array_equal(native.pair_sums(a, b, law_of(shares=(), nothing=4.0)), np.full((3, 5), 4.0))
+            assert_array_equal(native.pair_sums(a, b, metric), np.zeros((3, 5)))
+            assert_array_equal(native.pair_sums(a, b, metric_of(weights=(), no_overlap=4.0)), np.full((3, 5), 4.0))
 
 
 @pytest.mark.parametrize("p", [1.0, 2.0, INF, 3.0])
 @pytest.mark.usefixtures("level")
 def test_of_equal_rows_those_that_stand_first_are_found_first(p: float):
     numbers = np.repeat(np.arange(4.0), 300)[random().permutation(1200)].reshape(-1, 1)
-    rows, law = rows_of(numbers), law_of([1.0], p=p)
-    _, ids, sums = native.nearest(rows_of([[2.0]]), rows, law, 300.0, INF, None, None)
+    rows, metric = rows_of(numbers), metric_of([1.0], p=p)
+    _, ids, sums = native.nearest(rows_of([[2.0]]), rows, metric, 300.0, INF, None, None)
     assert_array_equal(ids, np.flatnonzero(numbers[:, 0] == 2))
     assert_array_equal(sums, np.zeros(300))
-    check_nearest(rows_of([[0.5], [1.5], [9.0], [np.nan]]), rows, law, 301)
+    check_nearest(rows_of([[0.5], [1.5], [9.0], [np.nan]]), rows, metric, 301)
 
 
 # Numbers that are hard
@@ -264,7 +264,7 @@ def hard(n: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
         "neighbors": 1.0 + rng.integers(0, 50, n) * np.finfo(float).eps,
         "signed zeros": np.where(rng.random(n) < 0.5, 0.0, -0.0),
         "gaps": np.where(rng.random(n) < 0.5, np.nan, normal),
-        "nothing there": np.full(n, np.nan),
+        "nothing observed": np.full(n, np.nan),
         "few there": np.where(rng.random(n) < 0.99, np.nan, normal),
     }
 
@@ -289,19 +289,20 @@ def test_hard_numbers_are_searched_as_in_numpy(name: str, p: float, ignored: boo
     for scale in scales:
         with np.errstate(over="ignore"):
             most = spread * scale if p in (1, INF) else np.square(spread * scale)
-        wide = law_of(
+        wide = metric_of(
             [scale, scale, 1.0], [most, most, 9.0], [0.5], [(3, 3)], [1, 1, 1, 2] if ignored else None, 3.0, p
         )
-        bare = law_of([scale, scale], [most, most], shares=[1, 2] if ignored else None, nothing=3.0, p=p)
+        bare = metric_of([scale, scale], [most, most], weights=[1, 2] if ignored else None, no_overlap=3.0, p=p)
         for block in (cells, gaps):
             asked = np.concatenate([block[:12], gaps[12:20]])
-            for law, rows, queries in (
+            for metric, rows, queries in (
                 (wide, rows_of(block, code), rows_of(asked, code[:20])),
                 (bare, rows_of(block[:, :2]), rows_of(asked[:, :2])),
             ):
-                check_sums(queries, rows, law)
-                check_nearest(queries, rows, law, 4)
-                check_nearest(queries, rows, law, INF, float(np.median(reference.pair_sums(queries, rows, law))))
+                check_sums(queries, rows, metric)
+                check_nearest(queries, rows, metric, 4)
+                limit = float(np.median(reference.pair_sums(queries, rows, metric)))
+                check_nearest(queries, rows, metric, INF, limit)
 
 
 @pytest.mark.parametrize("p", [1.0, 2.0, INF])
@@ -315,9 +316,9 @@ def test_costs_of_any_size_are_searched_as_in_numpy(cost: float, p: float):
     rows, queries = rows_of(numbers, *codes), rows_of(numbers[:20], *[c[:20] for c in codes])
     for tables in ([cost, cost, cost], [cost, cost / 3, 1.0], [cost, table, table]):
         for factor in (1.0, 0.0, cost):
-            law = law_of([factor], [cost], tables, p=p)
-            check_sums(queries, rows, law)
-            check_nearest(queries, rows, law, 5)
+            metric = metric_of([factor], [cost], tables, p=p)
+            check_sums(queries, rows, metric)
+            check_nearest(queries, rows, metric, 5)
 
 
 @pytest.mark.parametrize("p", [1.0, 2.0])
@@ -326,13 +327,13 @@ def test_what_a_missing_cell_adds_may_be_of_any_size(p: float):
     rng = random(8)
     numbers = rng.normal(size=(300, 2))
     numbers[rng.random((300, 2)) < 0.3] = np.nan
-    for absent in (0.0, 1e-45, 1e-300, 1.0, 1e30, 1e38, 1e40, 1e300, INF):
-        law = law_of([1.0, 1.0], [absent, 1.0], p=p)
+    for missing_costs in (0.0, 1e-45, 1e-300, 1.0, 1e30, 1e38, 1e40, 1e300, INF):
+        metric = metric_of([1.0, 1.0], [missing_costs, 1.0], p=p)
         rows = rows_of(numbers)
         queries = rows_of(np.concatenate([numbers[:20], [[np.nan, 0.5], [np.nan, np.nan]]]))
-        check_sums(queries, rows, law)
+        check_sums(queries, rows, metric)
         for k in (1, 6, INF):
-            check_nearest(queries, rows, law, k)
+            check_nearest(queries, rows, metric, k)
 
 
 @pytest.mark.usefixtures("level")
@@ -345,7 +346,7 @@ def test_codes_that_share_their_low_byte_are_told_apart():
         queries = rows_of(np.empty((9, 0)), codes[:9] + kind_of(kind, 0), more[:9])
         for tables in ([1.0, 0.7], [1.0, np.round(rng.random((700, 700)), 2)]):
             for p in (1.0, 2.0, INF):
-                check_nearest(queries, rows, law_of(tables=tables, p=p), 9)
+                check_nearest(queries, rows, metric_of(tables=tables, p=p), 9)
 
 
 def kind_of(kind: str, value: int) -> Any:
@@ -361,8 +362,8 @@ def test_the_types_of_codes_may_differ_between_queries_and_rows():
             for tables in ([1.0], [rng.random((5, 5))]):
                 queries = rows_of(np.empty((20, 0)), codes[:20].astype(mine))
                 rows = rows_of(np.empty((300, 0)), codes.astype(theirs))
-                check_sums(queries, rows, law_of(tables=tables))
-                check_nearest(queries, rows, law_of(tables=tables), 4)
+                check_sums(queries, rows, metric_of(tables=tables))
+                check_nearest(queries, rows, metric_of(tables=tables), 4)
 
 
 @pytest.mark.usefixtures("level")
@@ -372,9 +373,9 @@ def test_codes_with_strides_and_codes_that_stand_at_odd_places():
     odd = np.frombuffer(b"x" + codes[::3].tobytes(), dtype="u1")[1:].view("u4")
     rows = rows_of(np.empty((200, 0)), codes[::3], odd, codes[::-3])
     queries = rows_of(np.empty((10, 0)), codes[:10], codes[:10], codes[9::-1])
-    law = law_of(tables=[1.0, rng.random((5, 5)), 0.5])
-    check_sums(queries, rows, law)
-    check_nearest(queries, rows, law, 3)
+    metric = metric_of(tables=[1.0, rng.random((5, 5)), 0.5])
+    check_sums(queries, rows, metric)
+    check_nearest(queries, rows, metric, 3)
 
 
 @pytest.mark.usefixtures("level")
@@ -384,16 +385,16 @@ def test_many_columns_of_equal_and_of_unequal_costs():
         codes = [rng.integers(0, 3, 150).astype("u1") for _ in range(c)]
         rows, queries = rows_of(np.empty((150, 0)), *codes), rows_of(np.empty((6, 0)), *[x[:6] for x in codes])
         for costs in ([1.0] * c, [0.3] * c, (rng.random(c) + 1e-3).tolist(), [1.0] + [0.0] * (c - 1)):
-            check_nearest(queries, rows, law_of(tables=costs), 7)
+            check_nearest(queries, rows, metric_of(tables=costs), 7)
 
 
 @pytest.mark.usefixtures("level")
-def test_a_tree_serves_laws_that_differ_in_their_tables():
+def test_a_tree_serves_metrics_that_differ_in_their_tables():
     rng = random(13)
-    queries, rows, law = mixed(rng, (10, 400), p=2.0, ignored=True, kinds=("table", "cost"))
-    planted = native.row_tree(rows, law)
+    queries, rows, metric = mixed(rng, (10, 400), p=2.0, ignored=True, kinds=("table", "cost"))
+    planted = native.row_tree(rows, metric)
     for _ in range(4):
-        other = law._replace(tables=[rng.random((8, 8)), law.tables[1]])
+        other = metric._replace(tables=[rng.random((8, 8)), metric.tables[1]])
         found = native.nearest(queries, rows, other, 5.0, INF, None, None, planted)
         for mine, theirs in zip(found, reference.nearest(queries, rows, other, 5.0, INF, None, None), strict=True):
             assert_array_equal(mine, theirs)
@@ -401,13 +402,13 @@ def test_a_tree_serves_laws_that_differ_in_their_tables():
 
 def test_many_threads_find_what_one_finds():
     rng = random(14)
-    queries, rows, law = mixed(rng, (60, 2000), p=2.0, ignored=False)
-    planted = native.row_tree(rows, law)
-    wanted = native.nearest(queries, rows, law, 5.0, INF, None, None, planted)
+    queries, rows, metric = mixed(rng, (60, 2000), p=2.0, ignored=False)
+    planted = native.row_tree(rows, metric)
+    wanted = native.nearest(queries, rows, metric, 5.0, INF, None, None, planted)
     found: list[Any] = [None] * 8
 
     def ask(i: int) -> None:
-        found[i] = native.nearest(queries, rows, law, 5.0, INF, None, None, planted)
+        found[i] = native.nearest(queries, rows, metric, 5.0, INF, None, None, planted)
 
     threads = [threading.Thread(target=ask, args=(i,)) for i in range(8)]
     for thread in threads:
@@ -425,23 +426,23 @@ def test_the_order_of_numbers_changes_no_bit_of_their_sum(p: float):
     rng = random(15)
     numbers = np.exp(4 * rng.normal(size=(60, 9)))
     factors = rng.random(9)
-    sums = native.pair_sums(rows_of(numbers), rows_of(numbers), law_of(factors, p=p))
+    sums = native.pair_sums(rows_of(numbers), rows_of(numbers), metric_of(factors, p=p))
     for _ in range(10):
         order = rng.permutation(9)
         turned = rows_of(numbers[:, order])
-        assert_array_equal(native.pair_sums(turned, turned, law_of(factors[order], p=p)), sums)
+        assert_array_equal(native.pair_sums(turned, turned, metric_of(factors[order], p=p)), sums)
 
 
 # Bad input
 
 
-def bad_cases() -> dict[str, tuple[PairRows, PairRows, PairLaw, type[Exception]]]:
+def bad_cases() -> dict[str, tuple[PairRows, PairRows, PairMetric, type[Exception]]]:
     rows = rows_of(np.zeros((3, 2)), np.array([0, 1, 2], "u1"))
-    law = law_of([1.0, 1.0], tables=[np.zeros((3, 3))])
+    metric = metric_of([1.0, 1.0], tables=[np.zeros((3, 3))])
     numbers, codes = rows
 
-    def with_rows(changed: PairRows) -> tuple[PairRows, PairRows, PairLaw]:
-        return rows, changed, law
+    def with_rows(changed: PairRows) -> tuple[PairRows, PairRows, PairMetric]:
+        return rows, changed, metric
 
     return {
         "numbers of single precision": (*with_rows(PairRows(numbers.astype("f4"), codes)), TypeError),
@@ -457,71 +458,71 @@ def bad_cases() -> dict[str, tuple[PairRows, PairRows, PairLaw, type[Exception]]
         "a query's code outside its table": (
             PairRows(numbers, [codes[0] + np.uint8(1)]),
             rows,
-            law,
+            metric,
             ValueError,
         ),
-        "a factor too few": (rows, rows, law._replace(factors=np.ones(1)), ValueError),
-        "factors of single precision": (rows, rows, law._replace(factors=np.ones(2, "f4")), TypeError),
-        "factors in two dimensions": (rows, rows, law._replace(factors=np.ones((2, 1))), ValueError),
-        "too little absent": (rows, rows, law._replace(absent=np.ones(1)), ValueError),
-        "a table too few": (rows, rows, law._replace(tables=[]), ValueError),
-        "a table in one dimension": (rows, rows, law._replace(tables=[np.zeros(3)]), ValueError),
-        "a table of single precision": (rows, rows, law._replace(tables=[np.zeros((3, 3), "f4")]), TypeError),
-        "a table that is too small": (rows, rows, law._replace(tables=[np.zeros((3, 2))]), ValueError),
-        "known of another shape": (rows, rows, law._replace(known=np.zeros((2, 2), "i8")), ValueError),
-        "known in one dimension": (rows, rows, law._replace(known=np.zeros(2, "i8")), ValueError),
-        "known of another type": (rows, rows, law._replace(known=np.zeros((1, 2), "i4")), TypeError),
-        "shares too few": (rows, rows, law._replace(shares=np.ones(2)), ValueError),
-        "shares too many": (rows, rows, law._replace(shares=np.ones(4)), ValueError),
-        "shares of single precision": (rows, rows, law._replace(shares=np.ones(3, "f4")), TypeError),
+        "a factor too few": (rows, rows, metric._replace(factors=np.ones(1)), ValueError),
+        "factors of single precision": (rows, rows, metric._replace(factors=np.ones(2, "f4")), TypeError),
+        "factors in two dimensions": (rows, rows, metric._replace(factors=np.ones((2, 1))), ValueError),
+        "too few missing costs": (rows, rows, metric._replace(missing_costs=np.ones(1)), ValueError),
+        "a table too few": (rows, rows, metric._replace(tables=[]), ValueError),
+        "a table in one dimension": (rows, rows, metric._replace(tables=[np.zeros(3)]), ValueError),
+        "a table of single precision": (rows, rows, metric._replace(tables=[np.zeros((3, 3), "f4")]), TypeError),
+        "a table that is too small": (rows, rows, metric._replace(tables=[np.zeros((3, 2))]), ValueError),
+        "known of another shape": (rows, rows, metric._replace(known=np.zeros((2, 2), "i8")), ValueError),
+        "known in one dimension": (rows, rows, metric._replace(known=np.zeros(2, "i8")), ValueError),
+        "known of another type": (rows, rows, metric._replace(known=np.zeros((1, 2), "i4")), TypeError),
+        "weights too few": (rows, rows, metric._replace(weights=np.ones(2)), ValueError),
+        "weights too many": (rows, rows, metric._replace(weights=np.ones(4)), ValueError),
+        "weights of single precision": (rows, rows, metric._replace(weights=np.ones(3, "f4")), TypeError),
     }
 
 
 @pytest.mark.parametrize("name", bad_cases())
 @pytest.mark.parametrize("module", [native, reference], ids=["compiled", "NumPy"])
-def test_bad_rows_and_laws_are_refused_by_both(module: Any, name: str):
-    queries, rows, law, error = bad_cases()[name]
+def test_bad_rows_and_metrics_are_refused_by_both(module: Any, name: str):
+    queries, rows, metric, error = bad_cases()[name]
     with pytest.raises(error):
-        module.pair_sums(queries, rows, law)
+        module.pair_sums(queries, rows, metric)
     with pytest.raises(error):
-        module.nearest(queries, rows, law, 1.0, INF, None, None)
+        module.nearest(queries, rows, metric, 1.0, INF, None, None)
     if "query" not in name:
         with pytest.raises(error):
-            module.row_tree(rows, law)
+            module.row_tree(rows, metric)
 
 
 @pytest.mark.parametrize("module", [native, reference], ids=["compiled", "NumPy"])
 def test_bad_questions_are_refused_by_both(module: Any):
-    rows, law = rows_of([[0.0], [1.0]]), law_of([1.0])
+    rows, metric = rows_of([[0.0], [1.0]]), metric_of([1.0])
     for k in (0.0, -1.0, float("nan")):
         with pytest.raises(ValueError, match="k must be above 0"):
-            module.nearest(rows, rows, law, k, INF, None, None)
+            module.nearest(rows, rows, metric, k, INF, None, None)
     with pytest.raises(ValueError, match="limit"):
-        module.nearest(rows, rows, law, 1.0, float("nan"), None, None)
+        module.nearest(rows, rows, metric, 1.0, float("nan"), None, None)
     for weights, error in ((np.ones(3), ValueError), (np.ones(2, "f4"), TypeError), (np.ones(2, "i8"), TypeError)):
         with pytest.raises(error):
-            module.nearest(rows, rows, law, 1.0, INF, weights, None)
+            module.nearest(rows, rows, metric, 1.0, INF, weights, None)
     for skip, error in ((np.zeros(3, "i8"), ValueError), (np.zeros(2, "i4"), TypeError), (np.zeros(2), TypeError)):
         with pytest.raises(error):
-            module.nearest(rows, rows, law, 1.0, INF, None, skip)
+            module.nearest(rows, rows, metric, 1.0, INF, None, skip)
 
 
 def test_a_tree_of_other_rows_is_refused():
     rng = random(16)
     numbers, codes = rng.normal(size=(50, 2)), rng.integers(0, 3, 50).astype("u1")
-    rows, law = rows_of(numbers, codes), law_of([1.0, 1.0], tables=[np.zeros((3, 3))])
+    rows, metric = rows_of(numbers, codes), metric_of([1.0, 1.0], tables=[np.zeros((3, 3))])
     others = {
-        "fewer rows": (rows_of(numbers[:9], codes[:9]), law),
-        "fewer numbers": (rows_of(numbers[:, :1], codes), law_of([1.0], tables=law.tables)),
-        "no codes": (rows_of(numbers), law_of([1.0, 1.0])),
-        "more codes": (rows_of(numbers, codes, codes), law_of([1.0, 1.0], tables=law.tables * 2)),
-        "codes outside the table": (rows_of(numbers, codes + np.uint8(90)), law_of([1.0, 1.0], tables=[1.0])),
+        "fewer rows": (rows_of(numbers[:9], codes[:9]), metric),
+        "fewer numbers": (rows_of(numbers[:, :1], codes), metric_of([1.0], tables=metric.tables)),
+        "no codes": (rows_of(numbers), metric_of([1.0, 1.0])),
+        "more codes": (rows_of(numbers, codes, codes), metric_of([1.0, 1.0], tables=metric.tables * 2)),
+        "codes outside the table": (rows_of(numbers, codes + np.uint8(90)), metric_of([1.0, 1.0], tables=[1.0])),
     }
     for other, its in others.values():
         with pytest.raises(ValueError, match="other rows"):
-            native.nearest(rows, rows, law, 1.0, INF, None, None, native.row_tree(other, its))
+            native.nearest(rows, rows, metric, 1.0, INF, None, None, native.row_tree(other, its))
     with pytest.raises((TypeError, RuntimeError)):
-        native.nearest(rows, rows, law, 1.0, INF, None, None, "no tree")
+        native.nearest(rows, rows, metric, 1.0, INF, None, None, "no tree")
 
 
 # Strings

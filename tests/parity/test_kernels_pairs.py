@@ -83,7 +83,7 @@ def test_terms_of_any_layout_are_judged_alike(level: str) -> None:
 @pytest.mark.parametrize("kernels", [native, reference])
 def test_scores_that_do_not_fit_are_refused(kernels) -> None:
     base, target = np.zeros((4, 3)), np.zeros(4, np.uint8)
-    with pytest.raises(ValueError, match="term 1 has shape"):
+    with pytest.raises(ValueError, match=r"terms\[1\] has shape"):
         kernels.count_correct(base, [base, base[:, :2]], target, None, 0)
     with pytest.raises(ValueError, match="target has 3 rows"):
         kernels.count_correct(base, [base], target[:3], None, 0)
@@ -93,7 +93,7 @@ def test_scores_that_do_not_fit_are_refused(kernels) -> None:
         kernels.count_correct(base[:, :0], [], target, None, 0)
     with pytest.raises(TypeError, match="target"):
         kernels.count_correct(base, [base], np.zeros(4), None, 0)
-    with pytest.raises(TypeError, match="term 0"):
+    with pytest.raises(TypeError, match=r"terms\[0\]"):
         kernels.count_correct(base, [base.astype(np.float32)], target, None, 0)
 
 
@@ -157,11 +157,11 @@ def test_pairs_in_any_order_are_welcome(level: str) -> None:
 def test_pairs_that_cannot_be_are_refused(kernels) -> None:
     columns = [np.zeros(4, np.uint8), np.zeros(4, np.uint16)]
     for pair in ([0, 2], [-1, 0]):
-        with pytest.raises(ValueError, match="families hold column"):
+        with pytest.raises(ValueError, match="families contains column"):
             kernels.count_families(columns, [1, 1], [pair], None)
     with pytest.raises(ValueError, match="2 columns but 1 sizes"):
         kernels.count_families(columns, [1], [[0, 1]], None)
-    with pytest.raises(ValueError, match="column 1 has 3 rows"):
+    with pytest.raises(ValueError, match=r"columns\[1\] has 3 rows"):
         kernels.count_families([columns[0], columns[1][:3]], [1, 1], [[0, 1]], None)
-    with pytest.raises(TypeError, match="column 0"):
+    with pytest.raises(TypeError, match=r"columns\[0\]"):
         kernels.count_families([np.zeros(4)], [1], [[0, 0]], None)

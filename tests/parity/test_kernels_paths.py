@@ -314,7 +314,7 @@ def bad_tests() -> dict[str, tuple[tuple, type[Exception], str]]:
     return {
         "five arrays": (arrays_of(GOOD)[:5], value, "6 arrays"),
         "a short attribute": (changed(0, attribute[:-1]), value, "attribute has 4 rows; 5 are needed"),
-        "no such column": (changed(0, attribute + 2), value, "asks column"),
+        "no such column": (changed(0, attribute + 2), value, "tests column"),
         "a wide attribute": (
             changed(0, attribute.astype(np.int64)),
             TypeError,
@@ -326,7 +326,7 @@ def bad_tests() -> dict[str, tuple[tuple, type[Exception], str]]:
         "short limit_starts": (changed(2, limit_starts[:-1]), value, "limit_starts has 5 rows"),
         "negative limit_starts": (changed(2, limit_starts - 1), value, "limit_starts must ascend"),
         "descending limit_starts": (changed(2, np.array([0, 1, 0, 1, 1, 1])), value, "limit_starts must ascend"),
-        "groups of numbers": (changed(2, 0 * limit_starts), TypeError, "column 0: codes are 1-D"),
+        "groups of numbers": (changed(2, 0 * limit_starts), TypeError, r"columns\[0\] must be a 1-D array"),
         "wide groups": (changed(3, groups.astype(np.int64)), TypeError, "groups is int64; it must be int32"),
         "far group_starts": (changed(4, group_starts + 1), value, "group_starts must ascend"),
         "descending group_starts": (changed(4, np.array([0, 2, 1, 2, 2, 2])), value, "group_starts must ascend"),
@@ -369,18 +369,18 @@ def test_children_that_are_not_after_their_node_are_refused(kernels: ModuleType,
 def test_rows_and_nodes_that_are_not_there_are_refused(kernels: ModuleType) -> None:
     columns, tests = [np.zeros(4), np.zeros(4, np.uint8)], arrays_of(GOOD)
     for rows, nodes, n, message in [
-        (None, None, 5, "row 4 is beyond the 4 rows"),
-        (np.array([0, 4], np.uint32), None, 2, "row 4 is beyond the 4 rows"),
+        (None, None, 5, "Row 4 is beyond the 4 rows"),
+        (np.array([0, 4], np.uint32), None, 2, "Row 4 is beyond the 4 rows"),
         (np.zeros(3, np.uint32), None, 2, "rows has 3 rows"),
         (None, np.zeros(3, np.int32), 2, "nodes has 3 rows"),
-        (None, np.array([0, 5], np.int32), 2, "not among the 5"),
-        (None, np.array([0, -1], np.int32), 2, "not among the 5"),
+        (None, np.array([0, 5], np.int32), 2, "not among the 5 nodes"),
+        (None, np.array([0, -1], np.int32), 2, "not among the 5 nodes"),
     ]:
         with pytest.raises(ValueError, match=message):
             kernels.apply_tests(columns, rows, nodes, n, tests, CHILDREN)
-    with pytest.raises(ValueError, match="not among the 0"):
+    with pytest.raises(ValueError, match="not among the 0 nodes"):
         kernels.apply_tests([], None, None, 1, arrays_of([]), CHILDREN[:0])
-    with pytest.raises(ValueError, match="column 1 has 3 rows"):
+    with pytest.raises(ValueError, match=r"columns\[1\] has 3 rows"):
         kernels.apply_tests([np.zeros(4), np.zeros(3, np.uint8)], None, None, 3, tests, CHILDREN)
 
 
@@ -391,14 +391,14 @@ def test_a_code_without_a_group_is_refused(kernels: ModuleType, dtype: str) -> N
     codes[300] = 2
     entries, starts = np.arange(0, 800, 2, dtype=np.uint32), np.array([0, 400], np.int64)
     for tests in (arrays_of([(0, [0, 1], None), (), ()]), arrays_of([(0, [], None), (), ()])):
-        with pytest.raises(ValueError, match=r"column 0 holds .*; node 0 has [02] groups"):
+        with pytest.raises(ValueError, match=r"columns\[0\] contains .*; node 0 has [02] groups"):
             kernels.apply_tests([codes], None, None, 400, tests, np.array([1, 0, 0], np.int32))
         one = (tests[0][:1], tests[1], tests[2][:2], tests[3], tests[4][:2], tests[5][:1])
-        with pytest.raises(ValueError, match=r"column 0 holds .*; node 0 has [02] groups"):
+        with pytest.raises(ValueError, match=r"columns\[0\] contains .*; node 0 has [02] groups"):
             kernels.route_entries([codes], entries, starts, one, None, np.zeros(400, np.uint8))
     # In a tree of several kinds too, where the code is met further down.
     tests = arrays_of([(1, [0.0], 0), (), (0, [0, 1], None), (), ()])
-    with pytest.raises(ValueError, match=r"column 0 holds .*; node 2 has 2 groups"):
+    with pytest.raises(ValueError, match=r"columns\[0\] contains .*; node 2 has 2 groups"):
         kernels.apply_tests([codes, np.ones(400)], None, None, 400, tests, np.array([1, 0, 3, 0, 0], np.int32))
 
 
@@ -407,7 +407,7 @@ def test_entries_that_are_not_there_are_refused(kernels: ModuleType) -> None:
     tests, columns = arrays_of([(0, [0.0], 0)]), [np.zeros(4)]
     entries, branch = np.array([0, 3, 8], np.uint32), np.zeros(9, np.uint8)
     starts = np.array([0, 3], np.int64)
-    beyond = "entries of node 0 are beyond the rows or branches"
+    beyond = "Entries of node 0 are beyond the rows or branches"
     with pytest.raises(ValueError, match=beyond):
         kernels.route_entries(columns, entries, starts, tests, None, branch)
     with pytest.raises(ValueError, match=beyond):
@@ -426,7 +426,7 @@ def test_entries_that_are_not_there_are_refused(kernels: ModuleType) -> None:
 def test_a_branch_that_would_be_taken_for_a_gap_is_refused(kernels: ModuleType) -> None:
     entries, starts, codes = np.zeros(1, np.uint32), np.array([0, 1], np.int64), np.zeros(1, np.uint8)
     for node in ((0, np.arange(255.0), 0), (0, [0.0], 255), (0, [0, 255], None)):
-        with pytest.raises(ValueError, match="branch 255 of node 0 is too high"):
+        with pytest.raises(ValueError, match="Branch 255 of node 0 is too high"):
             kernels.route_entries([codes], entries, starts, arrays_of([node]), None, np.zeros(1, np.uint8))
         kernels.route_entries([codes], entries, starts, arrays_of([node]), None, np.zeros(1, np.uint16))
     kernels.route_entries([codes], entries, starts, arrays_of([(0, np.arange(254.0), 254)]), None, codes.copy())
@@ -436,9 +436,9 @@ def test_a_branch_that_would_be_taken_for_a_gap_is_refused(kernels: ModuleType) 
 def test_arrays_of_other_types_are_refused(kernels: ModuleType) -> None:
     tests, columns = arrays_of([(0, [0.0], 0)]), [np.zeros(4)]
     entries, starts = np.zeros(1, np.uint32), np.array([0, 1], np.int64)
-    with pytest.raises(TypeError, match="branch: codes are 1-D"):
+    with pytest.raises(TypeError, match="branch must be a 1-D array"):
         kernels.route_entries(columns, entries, starts, tests, None, np.zeros(4, np.int8))
-    with pytest.raises(TypeError, match="column 0"):
+    with pytest.raises(TypeError, match=r"columns\[0\]"):
         kernels.route_entries([np.zeros(4, "c16")], entries, starts, tests, None, np.zeros(4, np.uint8))
     fixed = np.zeros(4, np.uint8)
     fixed.flags.writeable = False

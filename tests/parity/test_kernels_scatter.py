@@ -379,7 +379,7 @@ def test_arguments_that_disagree_are_refused(kernels: ModuleType) -> None:
         kernels.class_scatter(x, codes, None, 2, marks(8)[::2])
     with pytest.raises(TypeError, match="incomplete is bool; it must be uint8"):
         kernels.class_scatter(x, codes, None, 2, np.zeros(4, bool))
-    with pytest.raises(ValueError, match="column 0 has 4 rows"):
+    with pytest.raises(ValueError, match=r"columns\[0\] has 4 rows"):
         kernels.class_scatter(x, np.zeros(5, np.uint8), None, 2, marks(5))
     with pytest.raises(ValueError, match=r"centers has shape \(3, 3\); it needs \(3, 2\)"):
         kernels.add_quadratic(x, np.zeros((3, 3)), np.zeros((3, 2, 2)), out, gaps)

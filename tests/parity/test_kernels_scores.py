@@ -25,7 +25,7 @@ def random(seed: int = 0) -> np.random.Generator:
 
 def left_out(kernels, values: np.ndarray, *law: float) -> np.ndarray:
     out = np.full(len(values), 7.0)
-    kernels.gaussian_left_out(values, *law, out)
+    kernels.gaussian_loo(values, *law, out)
     return out
 
 
@@ -42,11 +42,11 @@ def test_a_value_left_out_has_the_density_of_the_reference(level: str, n: int, c
     ours, theirs = left_out(native, values, *law), left_out(reference, values, *law)
     assert_allclose(ours, theirs, rtol=1e-12, atol=1e-11)
     spaced = np.full((n, 3), 7.0)
-    native.gaussian_left_out(np.repeat(values, 2)[::2], *law, spaced[:, 1])
+    native.gaussian_loo(np.repeat(values, 2)[::2], *law, spaced[:, 1])
     assert_array_equal(spaced[:, 1], ours)
     assert_array_equal(spaced[:, [0, 2]], 7.0)
     backward = np.empty(n)
-    native.gaussian_left_out(values, *law, backward[::-1])
+    native.gaussian_loo(values, *law, backward[::-1])
     assert_array_equal(backward[::-1], ours)
 
 
@@ -118,10 +118,10 @@ def test_the_sum_of_log_shares_is_right(level: str, classes: int, rows: int, siz
     ):
         for c in {0, classes // 2, classes - 1}:
             expected = exact(joint, c, np.ones(rows) if weights is None else weights)
-            assert_allclose(native.sum_log_share(joint, c, weights, LEAST), expected, rtol=1e-13)
-            assert_allclose(reference.sum_log_share(joint, c, weights, LEAST), expected, rtol=1e-13)
+            assert_allclose(native.sum_log_posterior(joint, c, weights, LEAST), expected, rtol=1e-13)
+            assert_allclose(reference.sum_log_posterior(joint, c, weights, LEAST), expected, rtol=1e-13)
     one = np.broadcast_to(np.int64(3), (rows,))
-    assert_allclose(native.sum_log_share(joint, 0, one, LEAST), exact(joint, 0, one), rtol=1e-13)
+    assert_allclose(native.sum_log_posterior(joint, 0, one, LEAST), exact(joint, 0, one), rtol=1e-13)
     assert_array_equal(joint, before)
 
 
@@ -131,7 +131,7 @@ def test_a_share_near_1_keeps_its_digits(level: str, kernels, classes: int) -> N
     joint = np.full((100, classes), -40.0)
     joint[:, 1] = 0.0
     expected = -100 * log1p((classes - 1) * exp(-40))
-    assert_allclose(kernels.sum_log_share(joint, 1, None, LEAST), expected, rtol=1e-13)
+    assert_allclose(kernels.sum_log_posterior(joint, 1, None, LEAST), expected, rtol=1e-13)
 
 
 @pytest.mark.parametrize("kernels", [native, reference])
@@ -144,9 +144,9 @@ def test_a_row_that_tells_nothing_counts_as_the_least(level: str, kernels, class
     joint[3, 1] = -np.inf
     joint[4, 1] = -1e9
     for row in range(5):
-        assert kernels.sum_log_share(joint[row : row + 1], 1, None, LEAST) == LEAST
+        assert kernels.sum_log_posterior(joint[row : row + 1], 1, None, LEAST) == LEAST
     weights = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
-    assert kernels.sum_log_share(joint, 1, weights, -3.0) == -45.0
+    assert kernels.sum_log_posterior(joint, 1, weights, -3.0) == -45.0
 
 
 @given(
@@ -160,13 +160,13 @@ def test_a_row_that_tells_nothing_counts_as_the_least(level: str, kernels, class
 @settings(max_examples=200, deadline=None)
 def test_any_rows_have_the_sum_of_the_reference(joint: np.ndarray, c: int) -> None:
     c %= joint.shape[1]
-    ours, theirs = (k.sum_log_share(joint, c, None, LEAST) for k in (native, reference))
+    ours, theirs = (k.sum_log_posterior(joint, c, None, LEAST) for k in (native, reference))
     assert_allclose(ours, theirs, rtol=1e-13, atol=1e-300)
 
 
 def test_the_sum_of_log_shares_is_the_same_every_time(level: str) -> None:
     joint = random().normal(0, 4, (5000, 2))
-    assert len({native.sum_log_share(joint.copy(), 0, None, LEAST) for _ in range(20)}) == 1
+    assert len({native.sum_log_posterior(joint.copy(), 0, None, LEAST) for _ in range(20)}) == 1
 
 
 # What is refused
@@ -177,23 +177,23 @@ def test_arguments_for_scores_that_do_not_fit_are_refused(kernels) -> None:
     x, out, joint = np.arange(4.0), np.zeros(4), np.zeros((4, 2))
     law = (4.0, 1.5, 5.0, 2.0, 1.0)
     refused = [
-        (TypeError, lambda: kernels.gaussian_left_out(x.astype("f4"), *law, out)),
-        (TypeError, lambda: kernels.gaussian_left_out(x, *law, out.astype("f4"))),
-        (ValueError, lambda: kernels.gaussian_left_out(joint, *law, out)),
-        (ValueError, lambda: kernels.gaussian_left_out(x, *law, joint)),
-        (ValueError, lambda: kernels.gaussian_left_out(x, *law, out[:3])),
-        (ValueError, lambda: kernels.gaussian_left_out(x, 0.5, 1.0, 1.0, 1.0, 1.0, out)),
-        (ValueError, lambda: kernels.gaussian_left_out(x, float("nan"), 1.0, 1.0, 1.0, 1.0, out)),
-        (TypeError, lambda: kernels.sum_log_share(joint.astype("f4"), 0, None, LEAST)),
-        (ValueError, lambda: kernels.sum_log_share(x, 0, None, LEAST)),
-        (ValueError, lambda: kernels.sum_log_share(joint, 2, None, LEAST)),
-        (ValueError, lambda: kernels.sum_log_share(joint, -1, None, LEAST)),
-        (ValueError, lambda: kernels.sum_log_share(joint, 0, np.ones(3), LEAST)),
-        (TypeError, lambda: kernels.sum_log_share(joint, 0, np.array(list("abcd")), LEAST)),
+        (TypeError, lambda: kernels.gaussian_loo(x.astype("f4"), *law, out)),
+        (TypeError, lambda: kernels.gaussian_loo(x, *law, out.astype("f4"))),
+        (ValueError, lambda: kernels.gaussian_loo(joint, *law, out)),
+        (ValueError, lambda: kernels.gaussian_loo(x, *law, joint)),
+        (ValueError, lambda: kernels.gaussian_loo(x, *law, out[:3])),
+        (ValueError, lambda: kernels.gaussian_loo(x, 0.5, 1.0, 1.0, 1.0, 1.0, out)),
+        (ValueError, lambda: kernels.gaussian_loo(x, float("nan"), 1.0, 1.0, 1.0, 1.0, out)),
+        (TypeError, lambda: kernels.sum_log_posterior(joint.astype("f4"), 0, None, LEAST)),
+        (ValueError, lambda: kernels.sum_log_posterior(x, 0, None, LEAST)),
+        (ValueError, lambda: kernels.sum_log_posterior(joint, 2, None, LEAST)),
+        (ValueError, lambda: kernels.sum_log_posterior(joint, -1, None, LEAST)),
+        (ValueError, lambda: kernels.sum_log_posterior(joint, 0, np.ones(3), LEAST)),
+        (TypeError, lambda: kernels.sum_log_posterior(joint, 0, np.array(list("abcd")), LEAST)),
     ]
     for error, call in refused:
         with pytest.raises(error):
             call()
     out.flags.writeable = False
     with pytest.raises(ValueError, match="read-only"):
-        kernels.gaussian_left_out(x, *law, out)
+        kernels.gaussian_loo(x, *law, out)

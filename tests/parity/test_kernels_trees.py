@@ -124,11 +124,11 @@ def test_a_long_column_is_sorted_as_in_the_reference(level: str) -> None:
 def test_what_is_not_a_column_is_not_sorted(kernels: ModuleType) -> None:
     with pytest.raises(ValueError, match="2 dimensions"):
         kernels.presort(np.zeros((2, 3)))
-    with pytest.raises(TypeError, match="column 0"):
+    with pytest.raises(TypeError, match="column is"):
         kernels.presort(np.zeros(3, np.float16))
-    with pytest.raises(TypeError, match="column 0"):
+    with pytest.raises(TypeError, match="column is"):
         kernels.presort(np.zeros(3, complex))
-    with pytest.raises(ValueError, match=r"2147483648 rows are more than entries can number"):
+    with pytest.raises(ValueError, match=r"2147483648 rows exceed the maximum of 2147483647"):
         kernels.presort(np.broadcast_to(np.float64(1), (1 << 31,)))
 
 
@@ -230,24 +230,24 @@ def test_entries_that_cannot_be_parted_are_refused(kernels: ModuleType) -> None:
     three = {"slots": np.array([0, -1, 1, 2, 3], np.int32), "first": np.array([0, 3, 5]), "n_next": 4}
     kernels.partition_entries(**good | three)
     for change, error, message in (
-        ({"entries": np.array([1, 3, 6], np.uint32)}, ValueError, "an instance that is not there"),
+        ({"entries": np.array([1, 3, 6], np.uint32)}, ValueError, "an instance that does not exist"),
         ({"entries": np.array([1, 3, 4])}, TypeError, "entries is int64; it must be uint32"),
-        ({"starts": np.array([0, 2, 4])}, ValueError, "starts must ascend from 0 or more to at most 3"),
+        ({"starts": np.array([0, 2, 4])}, ValueError, "starts must ascend and lie between 0 and 3"),
         ({"starts": np.array([-1, 2, 3])}, ValueError, "starts must ascend"),
         ({"starts": np.array([0, 4, 3])}, ValueError, "starts must ascend"),
         ({"starts": np.array([], np.int64)}, ValueError, "starts must ascend"),
         ({"starts": np.array([0, 2, 3], np.int32)}, TypeError, "starts is int32; it must be int64"),
-        ({"branch": np.array([0, 2, 0], np.uint8)}, ValueError, "a branch is beyond those of its node"),
+        ({"branch": np.array([0, 2, 0], np.uint8)}, ValueError, "A branch number exceeds the branches"),
         ({"branch": np.array([0, 255, 0], np.uint8)}, ValueError, "has no copies"),
-        (three | {"branch": np.array([0, 7, 0], np.uint8)}, ValueError, "a branch is beyond those of its node"),
+        (three | {"branch": np.array([0, 7, 0], np.uint8)}, ValueError, "A branch number exceeds the branches"),
         (three | {"branch": np.array([0, 255, 0], np.uint8)}, ValueError, "has no copies"),
-        (three | {"entries": np.array([1, 8, 4], np.uint32)}, ValueError, "an instance that is not there"),
-        ({"branch": np.zeros(3, np.int64)}, TypeError, "branch: codes are"),
+        (three | {"entries": np.array([1, 8, 4], np.uint32)}, ValueError, "an instance that does not exist"),
+        ({"branch": np.zeros(3, np.int64)}, TypeError, "branch must be a 1-D array"),
         ({"slots": np.array([0, -1, 1, 3], np.int32)}, ValueError, "slots must be -1 or ascend from 0 to below 3"),
         ({"slots": np.array([0, -2, 1, 2], np.int32)}, ValueError, "slots must be"),
         ({"slots": np.array([1, -1, 1, 2], np.int32)}, ValueError, "slots must be"),
         ({"slots": np.array([0, 1, 2, 3])}, TypeError, "slots is int64; it must be int32"),
-        ({"first": np.array([0, 2, 5])}, ValueError, "first must ascend from 0 or more to at most 4"),
+        ({"first": np.array([0, 2, 5])}, ValueError, "first must ascend and lie between 0 and 4"),
         ({"first": np.array([0, 4])}, ValueError, "first has 2 rows; 3 are needed"),
         ({"copies": np.array([1], np.uint32)}, ValueError, "copies has 1 rows; 3 are needed"),
         ({"copies": np.array([1, 2, 3])}, TypeError, "copies is int64; it must be uint32"),
@@ -259,7 +259,7 @@ def test_entries_that_cannot_be_parted_are_refused(kernels: ModuleType) -> None:
         {"slots": np.array([0, 1, 2, 3], np.int32), "n_next": 4},
         three | {"slots": np.arange(5, dtype="i4"), "n_next": 5},
     ):
-        with pytest.raises(ValueError, match="copies are more than entries can number"):
+        with pytest.raises(ValueError, match="copies exceeds the maximum instance number"):
             kernels.partition_entries(**good | change | copies)
 
 
@@ -429,25 +429,25 @@ def test_classes_that_cannot_be_parted_are_refused(kernels: ModuleType) -> None:
     entries, starts = in_order(4)
     codes = np.array([0, 1, 1, 0], np.uint8)
     for n_classes in (2, 3):
-        with pytest.raises(ValueError, match="an instance that is not there"):
+        with pytest.raises(ValueError, match="an instance that does not exist"):
             kernels.best_thresholds(entries, starts, codes[:3], None, n_classes, "gini", 1.0)
-    with pytest.raises(ValueError, match="a class that is not there"):
+    with pytest.raises(ValueError, match="a class that does not exist"):
         kernels.best_thresholds(entries, starts, codes, None, 1, "gini", 1.0)
-    with pytest.raises(ValueError, match="a class that is not there"):
+    with pytest.raises(ValueError, match="a class that does not exist"):
         kernels.best_thresholds(entries, starts, codes, None, 0, "entropy", 1.0)
-    with pytest.raises(ValueError, match="criterion is 'sd'; it must be one of gini, entropy"):
+    with pytest.raises(ValueError, match="criterion must be one of 'gini', 'entropy', not 'sd'"):
         kernels.best_thresholds(entries, starts, codes, None, 2, "sd", 1.0)
     with pytest.raises(ValueError, match="weights has 3 rows; 4 are needed"):
         kernels.best_thresholds(entries, starts, codes, np.ones(3), 2, "gini", 1.0)
-    with pytest.raises(TypeError, match="codes: codes are"):
+    with pytest.raises(TypeError, match="codes must be a 1-D array"):
         kernels.best_thresholds(entries, starts, codes.astype(int), None, 2, "gini", 1.0)
     with pytest.raises(TypeError, match="entries is int32; it must be uint32"):
         kernels.best_thresholds(entries.astype(np.int32), starts, codes, None, 2, "gini", 1.0)
     with pytest.raises(ValueError, match="starts must ascend"):
         kernels.best_thresholds(entries, starts + 1, codes, None, 2, "gini", 1.0)
-    with pytest.raises(ValueError, match="an instance that is not there"):
+    with pytest.raises(ValueError, match="an instance that does not exist"):
         kernels.best_thresholds_of_numbers(entries, starts, np.zeros(3), None, "sd", 1.0)
-    with pytest.raises(ValueError, match="criterion is 'gini'; it must be one of variance, sd"):
+    with pytest.raises(ValueError, match="criterion must be one of 'variance', 'sd', not 'gini'"):
         kernels.best_thresholds_of_numbers(entries, starts, np.zeros(4), None, "gini", 1.0)
     with pytest.raises(TypeError, match="values is int64; it must be float64"):
         kernels.best_thresholds_of_numbers(entries, starts, np.zeros(4, int), None, "sd", 1.0)

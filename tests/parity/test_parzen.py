@@ -111,7 +111,7 @@ def test_the_width_of_k_folds_is_at_least_as_likely_as_the_best_of_a_grid():
     assert scores[-1] >= max(scores[:-1])
 
 
-@pytest.mark.filterwarnings("ignore:The likeliest bandwidth")  # rows of weight 2 find their copies
+@pytest.mark.filterwarnings("ignore:The best bandwidth")  # rows of weight 2 find their copies
 @weighted
 @pytest.mark.parametrize("bandwidth", [0.6, "silverman", "scott", "sheather_jones", "leave_one_out"])
 def test_the_classifier_agrees_with_a_kernel_density_a_class_and_priors(bandwidth, weighting):

@@ -59,7 +59,7 @@ def seen(models, X, y, attributes=None, at=None, resolution=40, probabilities=Tr
 
 def centers(made):
     n = len(made.panels[0].codes)
-    xs, ys = (low + (np.arange(n) + 0.5) * (high - low) / n for low, high in made.ground.limits)
+    xs, ys = (low + (np.arange(n) + 0.5) * (high - low) / n for low, high in made.data.limits)
     return np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 2)
 
 
@@ -98,10 +98,10 @@ def test_a_picture_by_matplotlib_has_those_regions(weather):
     axes = compare_boundaries(models, weather.frame, "play", resolution=40)
     made = seen(models, weather.frame, "play")
     assert [ax.get_title(loc="left") for ax in axes] == list(models)
-    assert axes[0].get_xlim() == axes[1].get_xlim() == pytest.approx(made.ground.limits[0])
+    assert axes[0].get_xlim() == axes[1].get_xlim() == pytest.approx(made.data.limits[0])
     for ax, panel in zip(axes, made.panels, strict=True):
         assert ax.images[0].origin == "lower"
-        assert ax.images[0].get_extent() == pytest.approx(made.ground.limits.ravel())
+        assert ax.images[0].get_extent() == pytest.approx(made.data.limits.ravel())
         pixels = ax.images[0].get_array()
         bluish = pixels[..., 2].astype(int) > pixels[..., 0]
         assert (bluish == (panel.codes == 0)).all()
@@ -121,15 +121,15 @@ def test_points_with_a_ring_are_those_that_the_model_gets_wrong(weather):
     model = NaiveBayesClassifier().fit(weather.X, weather.y)
     (wrong,) = np.flatnonzero(model.predict(weather.X) != weather.y)
     (ax,) = compare_boundaries(model, weather.X, weather.y)
-    rings = next(c for c in ax.collections if c.get_label() == "wrong")
+    rings = next(c for c in ax.collections if c.get_label() == "misclassified")
     spot = [weather.X["temperature"][wrong], weather.X["humidity"][wrong]]
     assert rings.get_offsets().tolist() == [spot]
-    assert "1 of 14 rows wrong" in [text.get_text() for text in ax.texts]
+    assert "1 of 14 rows misclassified" in [text.get_text() for text in ax.texts]
 
     root = ET.fromstring(compare_boundaries(model, weather.X, weather.y, kind="svg"))
     legend, ring = (p for p in root.iter(SVG + "path") if p.get("class") == "wrong")
     assert len(circles(legend)) == 1
-    (left, right), (low, high) = seen(model, weather.X, weather.y).ground.limits
+    (left, right), (low, high) = seen(model, weather.X, weather.y).data.limits
     frame = next(r for r in root.iter(SVG + "rect") if r.get("fill") == "none")
     wide, tall = float(frame.get("width")), float(frame.get("height"))
     x, y = wide * (spot[0] - left) / (right - left), tall * (high - spot[1]) / (high - low)
@@ -140,7 +140,7 @@ def test_a_model_that_is_not_fitted_is_left_so_and_its_clone_has_two_attributes(
     model = NaiveBayesClassifier()
     made = seen(model, weather.frame, "play")
     assert not hasattr(model, "tallies_")
-    assert made.panels[0].subtitle.endswith("; fitted on these two alone")
+    assert made.panels[0].subtitle.endswith("; fitted on these two")
     two = {name: weather.X[name] for name in ("temperature", "humidity")}
     fitted = NaiveBayesClassifier().fit(two, weather.y)
     assert made.panels[0].wrong.sum() == (fitted.predict(two) != weather.y).sum()
@@ -153,7 +153,7 @@ def test_other_columns_of_a_fitted_model_stand_still_where_they_are_told(weather
     spots = centers(made)
     rows = [{"outlook": "overcast", "temperature": t, "humidity": h, "windy": True} for t, h in spots]
     assert np.array(made.classes)[made.panels[0].codes.ravel()].tolist() == model.predict(rows).tolist()
-    assert made.panels[0].sure.ravel() == pytest.approx(np.ptp(model.predict_proba(rows), axis=1))
+    assert made.panels[0].confidence.ravel() == pytest.approx(np.ptp(model.predict_proba(rows), axis=1))
     assert "outlook = overcast, windy = True" in made.caption
 
 
@@ -165,7 +165,7 @@ def test_they_stand_at_the_median_and_the_commonest_value_if_nothing_is_told(pen
 def test_a_count_stands_at_a_whole_number():
     X = {"a": [1.0, 2.0, 3.0, 4.0], "b": [1.0, 5.0, 2.0, 3.0], "n": np.array([0, 1, 2, 3])}
     model = NaiveBayesClassifier(types={"n": "count"}).fit(X, ["p", "q", "p", "q"])
-    assert "n = 1;" in seen(model, X, ["p", "q", "p", "q"], ("a", "b")).caption
+    assert "n = 1 fixed;" in seen(model, X, ["p", "q", "p", "q"], ("a", "b")).caption
 
 
 def test_a_date_is_no_axis_and_stands_at_a_day_that_is_there():
@@ -173,11 +173,11 @@ def test_a_date_is_no_axis_and_stands_at_a_day_that_is_there():
     X = {"a": [1.0, 2.0, 3.0, 4.0], "b": [1.0, 5.0, 2.0, 3.0], "day": days}
     y = ["p", "q", "p", "q"]
     made = seen(NaiveBayesClassifier().fit(X, y), X, y)
-    assert made.ground.pair == ("a", "b")
-    assert "day = 2020-01-03;" in made.caption
-    with pytest.raises(OptionError, match="a date attribute has no scale"):
+    assert made.data.pair == ("a", "b")
+    assert "day = 2020-01-03 fixed;" in made.caption
+    with pytest.raises(OptionError, match="a date attribute is not numeric"):
         seen(NaiveBayesClassifier(), X, y, ("a", "day"))
-    with pytest.raises(OptionError, match="a date attribute has no scale"):
+    with pytest.raises(OptionError, match="a date attribute is not numeric"):
         seen(NaiveBayesClassifier(), {**X, "day": days.astype(object)}, y, ("a", "day"))
 
 
@@ -188,7 +188,7 @@ def test_columns_of_an_array_stand_still_by_position_or_name():
     by_place, by_name = (seen(model, X, y, (0, 1), {at: 7.5}) for at in (2, "x2"))
     assert (by_place.panels[0].codes.ravel() == model.predict(np.c_[centers(by_name), np.full(1600, 7.5)])).all()
     assert by_place.caption == by_name.caption
-    assert "x2 = 7.5;" in by_name.caption
+    assert "x2 = 7.5 fixed;" in by_name.caption
 
 
 def test_a_fitted_model_is_given_the_columns_that_it_knows(penguins):
@@ -214,9 +214,9 @@ def test_a_pipeline_over_a_whole_frame_is_asked_about_whole_rows(weather):
 def test_without_probabilities_nothing_is_shaded(weather):
     both = {"bayes": NaiveBayesClassifier(), "perceptron": Perceptron()}
     bayes, perceptron = seen(both, weather.frame, "play").panels
-    assert bayes.sure is not None
-    assert perceptron.sure is None
-    assert all(p.sure is None for p in seen(both, weather.frame, "play", probabilities=False).panels)
+    assert bayes.confidence is not None
+    assert perceptron.confidence is None
+    assert all(p.confidence is None for p in seen(both, weather.frame, "play", probabilities=False).panels)
     root = ET.fromstring(compare_boundaries(both, weather.frame, "play", kind="svg", probabilities=False))
     assert all(len(g) <= 2 for g in root.iter(SVG + "g") if g.get("class") == "regions")
 
@@ -270,7 +270,7 @@ def test_every_kind_of_table_gives_the_same_picture(weather, kind):
     for one, other in zip(made.panels, expected.panels, strict=True):
         assert (one.codes == other.codes).all()
         assert (one.wrong == other.wrong).all()
-        assert one.sure == pytest.approx(other.sure)
+        assert one.confidence == pytest.approx(other.confidence)
 
 
 def test_an_array_of_two_columns_needs_no_names():
@@ -287,8 +287,8 @@ def test_an_array_of_two_columns_needs_no_names():
 def test_the_class_may_be_a_column_of_any_frame(weather):
     for frame in (weather.frame, pd.DataFrame(weather.frame), pl.DataFrame(weather.frame, strict=False)):
         made = seen(NaiveBayesClassifier(), frame, "play")
-        assert made.ground.pair == ("temperature", "humidity")
-        assert made.ground.target == "play"
+        assert made.data.pair == ("temperature", "humidity")
+        assert made.data.target == "play"
 
 
 def test_classes_keep_the_order_of_their_categories(weather):
@@ -298,7 +298,7 @@ def test_classes_keep_the_order_of_their_categories(weather):
 
 def test_rows_without_an_attribute_or_a_class_are_not_drawn_and_the_caption_says_so(penguins):
     made = seen(NaiveBayesClassifier(), penguins.frame, "species", BILL)
-    assert len(made.ground.rows) == 342
+    assert len(made.data.rows) == 342
     assert made.caption.startswith("2 rows without bill_length_mm or bill_depth_mm are not drawn.")
     y = penguins.y.copy()
     y[0] = None
@@ -312,9 +312,9 @@ def test_of_many_rows_a_sample_from_everywhere_is_drawn_and_the_caption_says_so(
     made = seen(NaiveBayesClassifier(), X, y)
     assert len(made.shown) == len(set(made.shown.tolist())) == 2000
     assert (made.shown >= 7000).sum() in (1, 2)
-    assert (spread_out(made.ground.xy) == made.shown).all()
+    assert (spread_out(made.data.xy) == made.shown).all()
     assert "2000 of 7004 rows are drawn" in made.caption
-    assert f"{made.panels[0].wrong.sum()} of 7004 rows wrong" == made.panels[0].subtitle.split(";")[0]
+    assert f"{made.panels[0].wrong.sum()} of 7004 rows misclassified" == made.panels[0].subtitle.split(";")[0]
     (ax,) = compare_boundaries(NaiveBayesClassifier(), X, y, resolution=20)
     assert sum(len(c.get_offsets()) for c in ax.collections if c.get_label() in ("0", "1")) == 2000
 
@@ -329,7 +329,7 @@ def test_a_class_that_only_the_model_knows_has_a_color_too(weather):
 def test_one_constant_attribute_and_one_class_are_drawn():
     X = {"a": np.full(5, 3.0), "b": np.arange(5.0)}
     picture = compare_boundaries(NaiveBayesClassifier(), X, ["p"] * 5, kind="svg", resolution=12)
-    assert "0 of 5 rows wrong" in picture
+    assert "0 of 5 rows misclassified" in picture
 
 
 # -- the SVG -------------------------------------------------------------------------
@@ -349,7 +349,7 @@ def test_an_svg_is_whole_and_modest(penguins):
     assert ["bill_depth_mm" in words for words in texts] == [True, False, False]
     legend = next(g for g in root.iter(SVG + "g") if g.get("class") == "legend")
     words = [t.text for t in legend.iter(SVG + "text")]
-    assert words == ["species:", "Adelie", "Chinstrap", "Gentoo", "wrong"]
+    assert words == ["species:", "Adelie", "Chinstrap", "Gentoo", "misclassified"]
     names = [e.get("id") for e in root.iter() if e.get("id")]
     assert [u.get("href")[1:] for u in root.iter(SVG + "use")] == 2 * names
 
@@ -367,7 +367,8 @@ def test_an_svg_needs_no_matplotlib():
         "    print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["<svg", "Pictures need matplotlib. Hint: pip install countwise[plot]."]
+    refusal = "This plot needs matplotlib, which is not installed. Hint: install it: pip install countwise[plot]."
+    assert done.stdout.splitlines() == ["<svg", refusal]
 
 
 def test_many_classes_come_again_in_color_with_another_mark():
@@ -432,26 +433,26 @@ def test_five_models_stand_in_two_rows(weather):
 # -- what is refused -----------------------------------------------------------------
 
 REFUSED = {
-    "one attribute": ({"attributes": ["humidity"]}, "needs two attributes"),
-    "a string for two": ({"attributes": "humidity"}, "needs two attributes"),
+    "one attribute": ({"attributes": ["humidity"]}, "must be a sequence of two attributes"),
+    "a string for two": ({"attributes": "humidity"}, "must be a sequence of two attributes"),
     "the same twice": ({"attributes": ("humidity", "humidity")}, "twice"),
-    "unknown": ({"attributes": ("humidity", "temprature")}, "no attribute 'temprature'.*did you mean 'temperature'"),
-    "nominal": ({"attributes": ("humidity", "outlook")}, "'outlook' is no axis: a nominal attribute"),
-    "kind": ({"kind": "matplotlob"}, "kind='matplotlob' is unknown.*did you mean 'matplotlib'"),
-    "resolution": ({"resolution": 9}, "resolution=9"),
-    "half a pixel": ({"resolution": 20.0}, "resolution=20.0"),
-    "no models": ({"models": {}}, "no models"),
-    "no list of models": ({"models": []}, "no models"),
-    "a class": ({"models": NaiveBayesClassifier}, r"no classifier.*NaiveBayesClassifier\(\)"),
-    "a string": ({"models": "bayes"}, "no classifier"),
-    "too few classes": ({"y": ["yes"] * 13}, "14 rows and y has 13 classes"),
-    "no classes": ({"y": None}, "classes y are needed"),
+    "unknown": ({"attributes": ("humidity", "temprature")}, "'temprature', but X.*did you mean 'temperature'"),
+    "nominal": ({"attributes": ("humidity", "outlook")}, "'outlook' cannot be an axis: a nominal attribute"),
+    "kind": ({"kind": "matplotlob"}, "not 'matplotlob'.*did you mean 'matplotlib'"),
+    "resolution": ({"resolution": 9}, "resolution must be an integer >= 10, not 9"),
+    "half a pixel": ({"resolution": 20.0}, "resolution must be an integer >= 10, not 20.0"),
+    "no models": ({"models": {}}, "models is empty"),
+    "no list of models": ({"models": []}, "models is empty"),
+    "a class": ({"models": NaiveBayesClassifier}, r"not a classifier.*NaiveBayesClassifier\(\)"),
+    "a string": ({"models": "bayes"}, "not a classifier"),
+    "too few classes": ({"y": ["yes"] * 13}, "14 rows, but y has 13 entries"),
+    "no classes": ({"y": None}, "classes y are missing"),
     "no such target": ({"y": "ply"}, "no column 'ply'.*did you mean 'play'"),
-    "axes for an SVG": ({"kind": "svg", "ax": object()}, "ax is for matplotlib"),
-    "at nowhere": ({"at": {"windi": True}}, "no column of X.*did you mean 'windy'"),
+    "axes for an SVG": ({"kind": "svg", "ax": object()}, "ax cannot be combined"),
+    "at nowhere": ({"at": {"windi": True}}, "column 'windi', but X has no such column.*did you mean 'windy'"),
     "at a moving one": ({"at": {"humidity": 3}}, "one of the two attributes"),
-    "at no such value": ({"at": {"outlook": "suny"}}, "does not have.*did you mean 'sunny'"),
-    "at is no mapping": ({"at": "sunny"}, "at is a mapping"),
+    "at no such value": ({"at": {"outlook": "suny"}}, "does not occur in the column.*did you mean 'sunny'"),
+    "at is no mapping": ({"at": "sunny"}, "at must be a mapping"),
 }
 
 
@@ -464,7 +465,7 @@ def test_what_cannot_be_drawn_is_refused_in_one_clear_sentence(weather, what):
 
 
 def test_which_two_of_many_is_asked(penguins):
-    with pytest.raises(OptionError, match=r"5 numeric attributes: which two.*attributes=\('bill_length_mm'"):
+    with pytest.raises(OptionError, match=r"5 numeric attributes; the plot shows two.*attributes=\('bill_length_mm'"):
         compare_boundaries(NaiveBayesClassifier(), penguins.frame, "species")
     with pytest.raises(OptionError, match="needs two numeric attributes; X has only 'a'"):
         compare_boundaries(NaiveBayesClassifier(), {"a": [1.0, 2.0], "b": ["u", "v"]}, [0, 1])
@@ -476,7 +477,7 @@ def test_rows_of_which_none_can_be_drawn_are_refused():
     X = {"a": [1.0, None], "b": [None, 1.0]}
     with pytest.raises(TableError, match="nothing to draw"):
         compare_boundaries(NaiveBayesClassifier(), X, [0, 1], ("a", "b"))
-    with pytest.raises(TableError, match="'a' contains infinity in row 1"):
+    with pytest.raises(TableError, match="contains infinity: 'a' is -?inf in row 1"):
         compare_boundaries(NaiveBayesClassifier(), {"a": [1.0, np.inf], "b": [2.0, 1.0]}, [0, 1])
 
 
@@ -486,14 +487,14 @@ def test_a_model_fitted_on_something_else_is_refused(penguins):
     model = logistic().fit(frame[[BILL[0], "body_mass_g"]], y)
     with pytest.raises(OptionError, match="was not fitted on 'bill_depth_mm'"):
         compare_boundaries(model, frame, y, BILL)
-    with pytest.raises(TableError, match="was fitted on 'body_mass_g', which X lacks"):
+    with pytest.raises(TableError, match="was fitted on 'body_mass_g', but X has no such column"):
         compare_boundaries(logistic().fit(frame, y), frame[list(BILL)], y)
 
 
 def test_a_model_that_predicts_no_classes_is_refused(weather):
     from sklearn.linear_model import LinearRegression
 
-    with pytest.raises(OptionError, match="which is no class of y"):
+    with pytest.raises(OptionError, match="which is not a class of y"):
         compare_boundaries(
             LinearRegression(), {n: weather.X[n] for n in ("temperature", "humidity")}, weather.y == "yes"
         )

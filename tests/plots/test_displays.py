@@ -183,13 +183,13 @@ def test_many_classes_leave_the_legend_beside_the_axes_and_inside_the_figure():
 def test_of_several_classes_the_calibration_is_that_of_the_answer(birds):
     found = cross_validate(NaiveBayesClassifier(), birds.X, birds.y, cv=5)
     shown = found.plot("calibration")
-    table = found.answers.reliability()
+    table = found.predictions.reliability()
     assert shown.prob_true.tolist() == table["share"]
     assert shown.counts.tolist() == table["rows"]
     assert [text.get_text() for text in shown.ax_.texts] == [str(n) for n in table["rows"]]
-    assert shown.ax_.get_xlabel() == "probability of the answer"
-    of_one = CalibrationDisplay.from_answers(found.answers, pos_label="Gentoo")
-    assert of_one.prob_true.tolist() == found.answers.reliability("Gentoo")["share"]
+    assert shown.ax_.get_xlabel() == "probability of the predicted class"
+    of_one = CalibrationDisplay.from_answers(found.predictions, pos_label="Gentoo")
+    assert of_one.prob_true.tolist() == found.predictions.reliability("Gentoo")["share"]
 
 
 # -- confusion ---------------------------------------------------------------------------------------------------
@@ -234,7 +234,7 @@ def test_a_learning_curve_is_drawn_with_true_errors_solid_and_apparent_ones_dash
     assert shown.lines_[0].get_marker() != shown.lines_[2].get_marker()
     assert len(shown.fill_between_) == 2
     texts = [text.get_text() for text in shown.ax_.get_legend().get_texts()]
-    assert texts == ["bayes", "tree", "true error", "apparent error"]
+    assert texts == ["bayes", "tree", "test error", "training error"]
 
 
 def test_a_learning_curve_of_plain_arrays_has_bands_of_one_deviation():
@@ -244,7 +244,7 @@ def test_a_learning_curve_of_plain_arrays_has_bands_of_one_deviation():
     assert shown.lines_[0].get_ydata().tolist() == [3.0, 1.0]
     band = shown.fill_between_[0].get_paths()[0].vertices
     assert {round(float(y), 6) for x, y in band if x == 5} == {round(3 - 2**0.5, 6), round(3 + 2**0.5, 6)}
-    with pytest.raises(TableError, match="there are 3 sizes"):
+    with pytest.raises(TableError, match="each of the 3 sizes"):
         LearningCurveDisplay(train_sizes=[1, 2, 3], **scores)
 
 
@@ -337,7 +337,7 @@ def test_other_laws_are_drawn_too(law):
 def test_what_has_no_density_is_refused(model, birds):
     with pytest.raises(OptionError, match="did you mean 'bill_length_mm'"):
         DensityDisplay.from_estimator(model, "bill_length")
-    with pytest.raises(OptionError, match="no laws of single attributes"):
+    with pytest.raises(OptionError, match="no distributions of single attributes"):
         DensityDisplay.from_estimator(TreeClassifier().fit(birds.X, birds.y), "island")
 
 
@@ -349,7 +349,7 @@ def test_probabilities_that_do_not_fit_are_refused(model):
         ROCDisplay.from_predictions(["a", "b"], [[0.5, 0.5], [0.5, 0.5]], classes="abc")
     with pytest.raises(TableError, match="between 0 and 1"):
         ROCDisplay.from_predictions([0, 1], [0.5, 7.0])
-    with pytest.raises(TableError, match="No row has a class"):
+    with pytest.raises(TableError, match="class of every row is missing"):
         ROCDisplay.from_predictions([None, None], [0.5, 0.5], classes=[0, 1])
     with pytest.raises(OptionError, match="n_bins"):
         CalibrationDisplay.from_predictions([0, 1], [0.5, 0.5], n_bins=0)

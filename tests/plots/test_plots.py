@@ -118,7 +118,7 @@ def test_a_density_without_a_curve_of_widths_cannot_be_drawn():
 
 @pytest.mark.parametrize(
     ("change", "words"),
-    [({"bandwidth": [0.0, 1, 2, 3]}, "above 0"), ({"train": [1.0]}, "differ in length")],
+    [({"bandwidth": [0.0, 1, 2, 3]}, "must be > 0"), ({"train": [1.0]}, "differ in length")],
 )
 def test_a_curve_of_widths_that_is_none_is_refused(change, words):
     with pytest.raises(TableError, match=words):

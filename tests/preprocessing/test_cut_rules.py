@@ -24,7 +24,7 @@ TEMPERATURE = column("weather", "temperature")
     [
         (cuts.naive(TEMP), [18.95, 19.6, 20.0, 21.9, 27.8], "midway between 18.4 and 19.5"),
         (cuts.equal_width(TEMP, 3), [22.966667, 27.533333], "1/3 of the way from 18.4 to 32.1"),
-        (cuts.equal_frequency(TEMP, 3), [19.6, 21.9], "2 of 6 rows lie at or below"),
+        (cuts.equal_frequency(TEMP, 3), [19.6, 21.9], "2 of 6 rows are at or below it"),
         (cuts.kmeans(TEMP, 2), [26.19], "midway between the centers 20.28 and 32.1"),
         (cuts.given(TEMP, (19.0, 21.0)), [19.0, 21.0], "given"),
         (cuts.class_contiguous(TEMP), [18.95, 19.6, 21.9], "midway between 18.4 (yes) and 19.5 (no)"),
@@ -42,14 +42,17 @@ def test_min_n_joins_ranges():
 
 
 def test_mdl_says_why_it_does_not_cut():
-    best = "no cut pays for itself: the best, at 84, gains 0.113401 bits and would need 0.457729"
-    assert cuts.mdl(TEMPERATURE).notes[0] == best
+    gain = "the best, 84, has an information gain of 0.113401 bits, and 0.457729 are required"
+    assert cuts.mdl(TEMPERATURE).notes[0] == f"no cut point is accepted by the MDL criterion: {gain}"
 
 
 @pytest.mark.parametrize("rule", [cuts.class_contiguous, cuts.mdl, lambda tally: cuts.min_n(tally, 1)])
 def test_one_class_is_not_cut_and_one_value_needs_no_reason(rule):
     one_class = rule(Values.from_arrays([1.0, 2.0], ["no", "no"]))
-    assert (one_class.edges.tolist(), one_class.notes) == ([], ("one class only: there is nothing to tell apart",))
+    assert (one_class.edges.tolist(), one_class.notes) == (
+        [],
+        ("all rows have the same class, so no cut point is informative",),
+    )
     one_value = rule(Values.from_arrays([1.0, 1.0], ["no", "yes"]))
     assert (one_value.edges.tolist(), one_value.notes) == ([], ())
     none = rule(Values.from_arrays([np.nan, np.nan], ["no", "yes"]))
@@ -57,7 +60,7 @@ def test_one_class_is_not_cut_and_one_value_needs_no_reason(rule):
 
 
 def test_the_best_number_of_ranges():
-    best = "3 ranges, the best of 1 to 6 by leave-one-out log P(class | range): -0.74126"
+    best = "3 bins: best number from 1 to 6 by leave-one-out log P(class | bin) (-0.74126)"
     assert cuts.best_number(cuts.equal_frequency, TEMP).notes == (best,)
 
 

@@ -63,9 +63,9 @@ def test_a_tree_of_files_is_that_of_the_rows_in_memory(tmp_path, missing, settin
 def test_a_regression_tree_of_files_too(tmp_path, criterion):
     penguins = samples.load("penguins")
     paths = written(penguins.frame, tmp_path, 4)
-    with pytest.warns(DataWarning, match="2 of 344 rows were left out"):
+    with pytest.warns(DataWarning, match="2 of 344 rows were skipped"):
         a = TreeRegressor(criterion, thresholds="binned", max_depth=4).fit(paths, "body_mass_g")
-    with pytest.warns(DataWarning, match="2 of 344 rows were left out"):
+    with pytest.warns(DataWarning, match="2 of 344 rows were skipped"):
         b = TreeRegressor(criterion, thresholds="binned", max_depth=4).fit(penguins.frame, "body_mass_g")
     # a deviation that is nearly 0 is the root of a difference of squares, and has half of their digits
     same(a.tree_, b.tree_, 1e-7 if criterion == "sd" else 1e-9)
@@ -94,13 +94,13 @@ def test_bins_hold_equally_much_by_the_weights_of_classes(tmp_path, class_weight
 def test_the_files_are_read_once_a_level_and_never_kept(tmp_path, monkeypatch):
     paths = written(samples.load("penguins").frame, tmp_path, 5)
     asked = []
-    gathered = grow_pieces.PiecesGrowth._gathered
+    gathered = grow_pieces.ChunkedGrowth._gathered
 
     def counted(self, columns, nodes):
         asked.append(len(nodes))
         return gathered(self, columns, nodes)
 
-    monkeypatch.setattr(grow_pieces.PiecesGrowth, "_gathered", counted)
+    monkeypatch.setattr(grow_pieces.ChunkedGrowth, "_gathered", counted)
     model = TreeClassifier(thresholds="binned", max_depth=3).fit(paths, "species")
     assert len(asked) == 1 + model.get_depth()  # what is in the root, and each level that is split
     assert max(asked) > 1
@@ -117,7 +117,7 @@ def test_what_needs_rows_reads_them(tmp_path):
 def test_texts_are_not_counted_in_passes(tmp_path):
     mail = samples.load("mail")
     paths = written(mail.frame, tmp_path, 1)
-    with pytest.raises(TableError, match="read the file first"):
+    with pytest.raises(TableError, match="read the file into memory first"):
         TreeClassifier(thresholds="binned", types={"text": "text"}).fit(paths, "label")
 
 

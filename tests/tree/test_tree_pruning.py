@@ -232,7 +232,7 @@ def test_a_regression_tree_never_errs_more_on_the_rows_held_out_than_before(monk
 
 
 def test_rows_that_cannot_be_held_out_are_an_error():
-    with pytest.raises(CountwiseError, match="held out"):
+    with pytest.raises(CountwiseError, match="hold out rows"):
         TreeClassifier(pruning="reduced_error").fit({"x": [1.0]}, ["a"])
 
 

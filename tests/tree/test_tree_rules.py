@@ -508,7 +508,7 @@ def test_the_explanation_names_the_rule_that_decides_and_what_fails_before_it():
     for i in (0, 100, 200, 300, 3):
         account = model.explain(sample.X, row=i)
         told = account.sections[0].table["holds"]
-        assert str(account).startswith(f"{model.target_.name} = {model.predict(sample.X)[i]}, ")
+        assert str(account).startswith(f"{model.target_.name} = {model.predict(sample.X)[i]} with ")
         assert len(told) == min(which[i], 12) + 1
         assert told[-1].startswith("yes")
         assert all(line.startswith("no: ") for line in told[:-1])

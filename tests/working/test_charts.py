@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from countwise.working.charts import bar_chart, line_chart, speaks_unicode
+from countwise.working.charts import bar_chart, line_chart, supports_unicode
 
 
 def places(chart: str, mark: str) -> list[tuple[int, int]]:
@@ -80,5 +80,5 @@ def test_bars_are_as_long_as_their_values():
 
 
 def test_encodings_that_lack_the_marks_are_known():
-    assert speaks_unicode("UTF-8")
-    assert not any(map(speaks_unicode, ("ascii", "latin-1", "cp1252", "no-such", None)))
+    assert supports_unicode("UTF-8")
+    assert not any(map(supports_unicode, ("ascii", "latin-1", "cp1252", "no-such", None)))

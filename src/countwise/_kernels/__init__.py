@@ -1,16 +1,17 @@
-"""The numeric kernels: compiled code where there is a compiler, NumPy otherwise.
+"""Numeric kernels: compiled C++ code if it is available, NumPy otherwise.
 
-:mod:`countwise._kernels.reference` is the specification: every function is documented there, and the compiled
-module has the same functions with the same signatures. Which of the two is in use is said by ``LEVEL``.
+:mod:`countwise._kernels.reference` is the specification and documents every function. The compiled module has the
+same functions with the same signatures. ``LEVEL`` reports which of the two is in use.
 
 Environment variables
 ---------------------
 COUNTWISE_KERNELS
-    ``reference`` uses the NumPy functions, without a warning.
+    ``reference`` selects the NumPy functions, without a warning.
 COUNTWISE_LEVEL
-    ``v2``, ``v3`` or ``v4``: the x86-64 level to use; never above what the processor has.
+    ``v2``, ``v3`` or ``v4`` selects an x86-64 level. If the processor does not support it, the highest supported
+    level is used.
 COUNTWISE_THREADS
-    How many threads to use.
+    Number of threads.
 """
 # ruff: noqa: F401, F403 -- all names of the reference are those of the kernels
 
@@ -18,7 +19,7 @@ import os
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from countwise._kernels.pair_rows import PairLaw as PairLaw
+from countwise._kernels.pair_rows import PairMetric as PairMetric
 from countwise._kernels.pair_rows import PairRows as PairRows
 from countwise._kernels.threads import over_blocks as over_blocks
 from countwise._kernels.threads import over_items as over_items
@@ -26,7 +27,7 @@ from countwise._kernels.threads import thread_count as thread_count
 
 
 def _choose() -> tuple[Any, str]:
-    """The module to take the kernels from, and its level."""
+    """Return the module that provides the kernels, and its level."""
     if os.environ.get("COUNTWISE_KERNELS", "") == "reference":
         from countwise._kernels import reference
 
@@ -38,9 +39,9 @@ def _choose() -> tuple[Any, str]:
         from countwise.errors import SlowKernelsWarning
 
         warnings.warn(
-            f"the compiled kernels are absent ({reason}); NumPy versions are used, with the same results "
-            "but slower. Hint: install a C++ compiler and reinstall countwise, or set "
-            "COUNTWISE_KERNELS=reference to silence this.",
+            f"The compiled kernels are not available ({reason}). The NumPy versions give the same results but are "
+            "slower. Hint: install a C++ compiler and reinstall countwise, or set COUNTWISE_KERNELS=reference "
+            "to silence this warning.",
             SlowKernelsWarning,
             stacklevel=2,
         )
@@ -58,5 +59,5 @@ if TYPE_CHECKING:
 else:
     _chosen, LEVEL = _choose()
     globals().update({name: kernel for name, kernel in vars(_chosen).items() if callable(kernel)})
-    if LEVEL != "reference":  # one that is put together from several compiled steps
+    if LEVEL != "reference":  # bin_columns combines several compiled steps
         from countwise._kernels.binning import bin_columns

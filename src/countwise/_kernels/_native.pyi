@@ -1,5 +1,5 @@
-# The compiled kernels have the signatures of the reference, where they are documented: all but bin_columns, whose
-# steps are below.
+# The compiled kernels have the signatures of the reference, which documents them. The exception is bin_columns; its
+# steps are declared below.
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +12,7 @@ def get_level() -> str: ...
 def set_level(wanted: str) -> None: ...
 def levels() -> list[str]: ...
 
-# The steps of countwise._kernels.binning.
+# Steps of countwise._kernels.binning.
 def few_values(columns: Sequence[NDArray[Any]], limit: int) -> list[NDArray[np.float64] | None]: ...
 def bin_counts(
     columns: Sequence[NDArray[Any]],
@@ -31,7 +31,7 @@ def bin_collect(
     slots: NDArray[np.uint16],
     wanted: NDArray[np.uint8],
     common: NDArray[np.float64],
-    rooms: list[int],
+    capacities: list[int],
     codes: list[NDArray[np.uint8]],
 ) -> tuple[
     list[tuple[NDArray[np.float64], NDArray[np.uint32], NDArray[np.float64]] | None],

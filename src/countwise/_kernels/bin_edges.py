@@ -1,4 +1,4 @@
-"""Edges of bins that hold about equally many rows: what all ways of binning agree on."""
+"""Edges of bins that hold about the same weight, shared by all binning code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def edges_of(values: Floats, below: Floats, n_bins: int) -> Floats:
-    """The edges among different values in ascending order, given the weight at or below each."""
+    """Return the bin edges, given distinct ascending values and the cumulative weight at each of them."""
     if len(values) < 2:
         return np.empty(0)
     if len(values) <= n_bins:
@@ -25,7 +25,7 @@ def edges_of(values: Floats, below: Floats, n_bins: int) -> Floats:
 
 
 def edges_between(low: Floats, high: Floats) -> Floats:
-    """Midway between each two values, and never on the upper one."""
+    """Return the midpoints between pairs of values; a midpoint is always below the upper value."""
     with np.errstate(over="ignore"):
         middle = low + (high - low) / 2
     return np.where(middle < high, middle, low)

@@ -1,16 +1,16 @@
-"""Bins of columns: the compiled steps in the order in which :func:`bin_columns` needs them, over threads.
+"""Binning of columns: :func:`bin_columns` runs the compiled steps in order, on several threads.
 
-Each column has a map from numbers to 4096 narrow buckets, made from a sample so that they hold about equally many
-cells. The map decides how long things take and never what comes out:
+Each column has a map from numbers to 4096 narrow buckets. The map is computed from a sample, so that all buckets hold
+about the same number of values. It affects the running time but never the result.
 
-1. All cells are counted by bucket. Now it is known in which buckets the values lie above which there are edges.
-2. The cells of these few buckets are copied, except for a value that much of a bucket is made of, which is counted.
-   Of the bucket that comes next the least cell is needed, as an edge lies midway to the next value. On the way all
-   other cells get their codes.
-3. The copied cells are sorted, which gives the edges, and get their codes.
+1. Count all values by bucket. The counts determine which buckets contain a value that has an edge above it.
+2. Copy the values of these few buckets. If one value makes up a large part of a bucket, it is counted instead of
+   copied. From the next non-empty bucket only the smallest value is needed, because an edge lies midway to the next
+   value. All other values get their codes in the same pass.
+3. Sort the copied values, compute the edges, and assign codes to the copied values.
 
-Columns of few values, and those with a value that several edges would follow, get codes in a step of their own. A
-column of which too much would be copied is sorted.
+Columns with few distinct values, and columns in which several edges would follow the same value, get their codes in a
+separate pass. A column of which too much would have to be copied is sorted instead.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ Item = TypeVar("Item")
 
 CELLS, BUCKETS, MOST_EDGES = 256, 4096, 512  # as in native/support/abi.h
 SAMPLE = 4096
-FEW_ROWS = 8192  # up to here sorting is faster
+FEW_ROWS = 8192  # sorting is faster up to this number
 BLOCK, MOST_BLOCKS = 1 << 14, 16
-MOST_COPIED = 1 / 6  # of a column's cells, at 12 bytes each
+MOST_COPIED = 1 / 6  # fraction of a column's values, at 12 bytes each
 
 
 class Map(NamedTuple):
-    """How a column's numbers become buckets."""
+    """Map from the numbers of a column to buckets."""
 
     low: float
     scale: float
@@ -51,24 +51,24 @@ class Map(NamedTuple):
 
 
 class Slots(NamedTuple):
-    """The buckets of a column that are looked into, from 1 on; 0 is for all others."""
+    """Buckets of a column that are examined, numbered from 1; slot 0 represents all other buckets."""
 
     slot: Array
-    words: Array  # of each bucket how many targets lie in those before it, and 256 more if it is looked into
-    wanted: Array  # of each slot whether it holds a target; if not, it is the next after one that does
+    words: Array  # for each bucket the number of targets before it, plus 256 if it is examined
+    wanted: Array  # for each slot whether it contains a target; if not, it follows a slot that does
     common: Floats
-    targets: Floats  # less the weight of what is not copied
-    before: Array  # how many slots before a target's are not wanted
+    targets: Floats  # minus the weight of the values that are not copied
+    before: Array  # number of slots before a target's slot that are not wanted
     steps: int
-    rooms: Array  # of each block
+    capacities: Array  # maximum number of copies in each block
 
 
 def bin_columns(
     columns: Sequence[Array], weights: Floats | None, n_bins: int
 ) -> tuple[list[Floats], list[NDArray[np.uint8]]]:
-    """As :func:`countwise._kernels.reference.bins.bin_columns`."""
+    """Discretize columns; see :func:`countwise._kernels.reference.bins.bin_columns`."""
     if not 2 <= n_bins <= 255:
-        raise ValueError(f"n_bins is {n_bins}; it must lie between 2 and 255")
+        raise ValueError(f"n_bins must be between 2 and 255, not {n_bins}.")
     rows = len(columns[0]) if columns else 0
     check_columns(columns, rows)
     weights = None if weights is None else np.ascontiguousarray(check_weights(weights, rows))
@@ -88,11 +88,11 @@ def _map(column: Array) -> Map:
     step = max(1, len(column) // SAMPLE)
     sample = column[::step].astype(np.float64)
     sample = np.sort(sample[np.isfinite(sample)])
-    # Outliers share the first and the last bucket, so that they do not stretch all others.
+    # Outliers fall into the first and the last bucket, so that they do not widen the other buckets.
     low, high = (float(sample[k]) for k in _ends(len(sample))) if len(sample) else (0.0, 0.0)
     if low == high:
         low, high = low - abs(low) / 2 - 1, high + abs(high) / 2 + 1
-    # Where the range is beyond what floats can hold, all are in one bucket.
+    # If the range exceeds the range of floats, all values are in one bucket.
     low, scale = (low, CELLS * 65536 / (high - low)) if 1e-300 < high - low < np.inf else (0.0, 0.0)
     counts = np.bincount(_places(sample, low, scale) >> 16, minlength=CELLS)[:CELLS]
     sizes = 1 + counts * (BUCKETS - CELLS) // max(1, len(sample))
@@ -103,7 +103,7 @@ def _map(column: Array) -> Map:
 
 
 def _ends(n: int) -> tuple[int, int]:
-    """The places in a sorted sample of its range, of which a 500th part at either end is left out."""
+    """Return the positions in a sorted sample that bound its range, ignoring 1/500 of the sample at either end."""
     return n // 500, n - 1 - n // 500
 
 
@@ -113,7 +113,7 @@ def _places(x: Floats, low: float, scale: float) -> Array:
 
 
 def _buckets(x: Floats, column_map: Map) -> Array:
-    """The buckets of numbers that are not NaN, exactly as the kernels find them."""
+    """Return the bucket of each number (none is NaN), exactly as the kernels compute it."""
     places = _places(x, column_map.low, column_map.scale)
     cells = column_map.cells[places >> 16].astype(np.int64)
     return (cells & 0xFFFF) + ((places & 0xFFFF) * (cells >> 16) >> 16)
@@ -126,7 +126,7 @@ def _stacked(maps: Sequence[Map]) -> tuple[Floats, Array]:
 
 
 def _block(rows: int) -> int:
-    """Rows in a block: a multiple of the kernels' tiles, whatever the number of threads."""
+    """Return the number of rows in a block: a multiple of the kernels' tile size, for any number of threads."""
     return max(BLOCK, -(-rows // MOST_BLOCKS // 64) * 64)
 
 
@@ -136,9 +136,9 @@ def _sorted_edges(column: Array, weights: Floats | None, n_bins: int) -> Floats:
         x.sort()
         x = x[: len(x) - np.count_nonzero(np.isnan(x))]
     else:
-        there = ~np.isnan(x)
-        order = np.argsort(x[there])
-        x, weights = x[there][order], weights[there][order]
+        present = ~np.isnan(x)
+        order = np.argsort(x[present])
+        x, weights = x[present][order], weights[present][order]
     fresh = x[1:] != x[:-1]
     if weights is None and np.count_nonzero(fresh) >= n_bins:
         places = np.ceil(len(x) * np.arange(1.0, n_bins) / n_bins * (1 - 1e-12)).astype(np.int64) - 1
@@ -148,18 +148,18 @@ def _sorted_edges(column: Array, weights: Floats | None, n_bins: int) -> Floats:
 
 
 def _edges_above(ascending: Floats, places: Array) -> Floats:
-    """The edges above the values at these places."""
+    """Return the edges above the values at these positions."""
     low = ascending[places]
     low = low[np.append(True, low[1:] != low[:-1])]
     following = np.searchsorted(ascending, low, side="right")
-    there = following < len(ascending)
-    return edges_between(low[there], ascending[following[there]])
+    present = following < len(ascending)
+    return edges_between(low[present], ascending[following[present]])
 
 
 def _all_edges(
     columns: Sequence[Array], maps: list[Map], weights: Floats | None, n_bins: int, codes: list[NDArray[np.uint8]]
 ) -> tuple[list[Floats], list[bool]]:
-    """The edges of each column, and whether its codes are written."""
+    """Return the edges of each column, and whether its codes have been written."""
     edges: dict[int, Floats] = {}
     doubtful = [j for j, m in enumerate(maps) if _distinct(m.sample) <= n_bins]
     for j, values in zip(doubtful, _few_values(_pick(columns, doubtful), n_bins), strict=True):
@@ -187,7 +187,7 @@ def _distinct(ascending: Floats) -> int:
 
 
 def _few_values(columns: list[Array], limit: int) -> list[Floats | None]:
-    """The values of each column, ascending; None if there are more than `limit`."""
+    """Return the distinct values of each column in ascending order, or None if there are more than `limit`."""
     if not columns:
         return []
     parts = over_blocks(
@@ -203,7 +203,7 @@ def _few_values(columns: list[Array], limit: int) -> list[Floats | None]:
 
 
 def _look(columns: list[Array], maps: list[Map], weights: Floats | None, n_bins: int) -> list[Slots | None]:
-    """Counts all cells, and says of each column which buckets to look into."""
+    """Count all values by bucket, and select the buckets to examine in each column."""
     if not columns:
         return []
     ranges, cells = _stacked(maps)
@@ -229,42 +229,42 @@ def _cut(weights: Floats | None, a: int, b: int) -> Floats | None:
 
 
 def _slots(column_map: Map, counts: Array, rows: Floats, sums: Floats, n_bins: int) -> Slots | None:
-    """Which buckets to look into; None if there is too much in them, or nothing."""
-    there = np.flatnonzero(rows[:BUCKETS])
-    if len(there) == 0:
+    """Select the buckets to examine; return None if they are all empty or hold too many values."""
+    present = np.flatnonzero(rows[:BUCKETS])
+    if len(present) == 0:
         return None
-    below = np.cumsum(sums[there])
+    below = np.cumsum(sums[present])
     targets = below[-1] * np.arange(1, n_bins) / n_bins * (1 - 1e-12)
     hit = np.searchsorted(below, targets)
-    times = np.bincount(hit, minlength=len(there))
+    times = np.bincount(hit, minlength=len(present))
     wanted = times > 0
     looked = wanted.copy()
     looked[1:] |= wanted[:-1]
-    not_copied = np.cumsum(np.where(wanted, 0, sums[there]))[hit]
+    not_copied = np.cumsum(np.where(wanted, 0, sums[present]))[hit]
     before = np.cumsum(looked & ~wanted)[hit]
-    bucket, wanted = there[looked], wanted[looked]
-    common, share = _common(column_map, bucket)
-    expected = wanted * np.minimum(1, np.where(share > 0, 1.25 * (1 - share) + 0.125, 1))
+    bucket, wanted = present[looked], wanted[looked]
+    common, proportion = _common(column_map, bucket)
+    expected = wanted * np.minimum(1, np.where(proportion > 0, 1.25 * (1 - proportion) + 0.125, 1))
     if rows[bucket] @ expected > MOST_COPIED * rows[:BUCKETS].sum():
         return None
     slot = np.zeros(BUCKETS + 1, np.uint16)
     slot[bucket] = np.arange(1, len(bucket) + 1)
     words = np.zeros(BUCKETS + 1, np.uint16)
-    words[1 + there] = times
+    words[1 + present] = times
     words = np.cumsum(words, dtype=np.uint16)
     words[BUCKETS] = n_bins
     words[bucket] += 256
-    rooms = np.ceil(counts[:, bucket] @ expected).astype(np.int64)
-    return Slots(slot, words, wanted, common, targets - not_copied, before, int(times.max()).bit_length(), rooms)
+    capacities = np.ceil(counts[:, bucket] @ expected).astype(np.int64)
+    return Slots(slot, words, wanted, common, targets - not_copied, before, int(times.max()).bit_length(), capacities)
 
 
 def _common(column_map: Map, bucket: Array) -> tuple[Floats, Floats]:
-    """The value that the sample met most often in each bucket and its share, if that is large; else NaN and 0."""
+    """Return the most frequent sample value of each bucket and its proportion if that is large, else NaN and 0."""
     sample = column_map.sample
-    common, share = np.full(len(bucket), np.nan), np.zeros(len(bucket))
+    common, proportion = np.full(len(bucket), np.nan), np.zeros(len(bucket))
     fresh = sample[1:] != sample[:-1]
     if fresh.all():
-        return common, share
+        return common, proportion
     starts = np.flatnonzero(np.append(True, fresh))
     sizes = np.diff(np.append(starts, len(sample)))
     often = sizes > 1
@@ -273,11 +273,11 @@ def _common(column_map: Map, bucket: Array) -> tuple[Floats, Floats]:
     all_of = np.bincount(_buckets(sample, column_map), minlength=BUCKETS)
     order = np.argsort(sizes, kind="stable")
     most, value = np.zeros(BUCKETS), np.full(BUCKETS, np.nan)
-    value[at[order]], most[at[order]] = values[order], sizes[order]  # the last one written is the most frequent
+    value[at[order]], most[at[order]] = values[order], sizes[order]  # the last value written is the most frequent
     large = most[bucket] > all_of[bucket] / 4
     common[large] = value[bucket][large]
-    share[large] = (most[bucket] / np.maximum(1, all_of[bucket]))[large]
-    return common, share
+    proportion[large] = (most[bucket] / np.maximum(1, all_of[bucket]))[large]
+    return common, proportion
 
 
 def _collect(
@@ -287,7 +287,7 @@ def _collect(
     weights: Floats | None,
     slots: list[Slots],
 ) -> list[tuple[Floats, bool] | None]:
-    """Of each column its edges, and whether its codes are written; None if there was more to copy than expected."""
+    """Return each column's edges and whether its codes are written; None if the copies exceeded their capacity."""
     if not columns:
         return []
     ranges, cells = _stacked(maps)
@@ -306,7 +306,7 @@ def _collect(
             slot,
             wanted,
             common,
-            [int(mine.rooms[a // block]) for mine in slots],
+            [int(mine.capacities[a // block]) for mine in slots],
             [code[a:b] for code in codes],
         ),
     )
@@ -332,7 +332,7 @@ def _collect(
 
 
 def _side_by_side(slots: list[Slots]) -> tuple[NDArray[np.uint8], Floats]:
-    """What is wanted of the slots of all columns, and their common numbers; the first of each row is of no slot."""
+    """Stack the `wanted` flags and the common values of all columns; the first entry of each row is slot 0."""
     width = 1 + max(len(mine.wanted) for mine in slots)
     wanted, common = np.zeros((len(slots), width), np.uint8), np.full((len(slots), width), np.nan)
     for j, mine in enumerate(slots):
@@ -341,7 +341,7 @@ def _side_by_side(slots: list[Slots]) -> tuple[NDArray[np.uint8], Floats]:
 
 
 def _edges_of(slots: Slots, values: Floats, weights: Floats | None, least: Floats, same: Floats) -> Floats:
-    """The edges, given the copied cells, and of each slot its least cell and the weight of its common number."""
+    """Return the edges, given the copied values, and the smallest value and common value's weight of each slot."""
     least, same = least[: len(slots.wanted)], same[: len(slots.wanted)]
     counted = slots.wanted & (slots.common == slots.common)
     after = least[~slots.wanted]

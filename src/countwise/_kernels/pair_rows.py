@@ -1,4 +1,4 @@
-"""What the kernels of distances are given: rows, and what two cells of theirs add."""
+"""Arguments of the distance kernels: rows, and the metric between two rows."""
 
 from __future__ import annotations
 
@@ -15,37 +15,40 @@ if TYPE_CHECKING:
 
 
 class PairRows(NamedTuple):
-    """Rows laid out for distances.
+    """Rows in the layout of the distance kernels.
 
-    numbers : float64 array (rows, numbers), C-contiguous
-    codes : list of code arrays (rows,)
+    numbers : float64 array (rows, numeric attributes), C-contiguous
+    codes : list of code arrays (rows,), one for each nominal attribute
     """
 
     numbers: Floats
     codes: Sequence[Array]
 
 
-class PairLaw(NamedTuple):
-    """What two cells add to a distance.
+class PairMetric(NamedTuple):
+    """Contribution of each attribute to the distance between two rows.
 
-    factors, absent : float64 array (numbers,)
-        By what differences are multiplied, and what a missing number adds.
+    factors : float64 array (numeric attributes,)
+        Factors that differences are multiplied by.
+    missing_costs : float64 array (numeric attributes,)
+        Contributions of a missing number.
     tables : list of float, or float64 array (codes of queries, codes of rows)
-        What codes add.
-    known : int64 array (codes, 2)
-        Codes of queries, and of rows, from this one on are missing; only looked at if there are shares.
-    shares : float64 array (numbers + codes,) or None
-        If given, cells that are missing on either side are ignored, and the sum is divided by the others' share.
-    nothing : float
-        The sum of rows that have no cell in common; only used if there are shares.
+        Contributions of a pair of codes; a float is the contribution of two codes that differ.
+    known : int64 array (nominal attributes, 2)
+        Number of known codes of queries, and of rows; higher codes are missing values. Only used with `weights`.
+    weights : float64 array (attributes,) or None
+        If given, attributes that are missing in either row are ignored, and the sum is divided by the proportion of
+        the total weight that the other attributes have.
+    no_overlap : float
+        Sum for two rows without a common non-missing attribute. Only used with `weights`.
     p : float
-        The power, or infinity.
+        Power of the Minkowski distance; may be infinity.
     """
 
     factors: Floats
-    absent: Floats
+    missing_costs: Floats
     tables: Sequence[Any]
     known: Array
-    shares: Floats | None
-    nothing: float
+    weights: Floats | None
+    no_overlap: float
     p: float

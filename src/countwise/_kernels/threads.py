@@ -1,8 +1,8 @@
-"""Threads over fixed blocks of rows.
+"""Multithreading over fixed blocks of rows.
 
-The kernels are single-threaded and release the interpreter's lock; parallelism is here and only here.
-A block's rows never depend on the number of threads, and results come back in block order,
-so that what is computed from them is equal to the last bit for any number of threads.
+The kernels are single-threaded and release the global interpreter lock; only this module starts threads. The blocks
+do not depend on the number of threads, and results are returned in block order. Any number of threads therefore gives
+bit-identical results.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _here = threading.local()
 
 
 def thread_count() -> int:
-    """The number of threads to use: ``COUNTWISE_THREADS``, else the CPUs this process may run on."""
+    """Return the number of threads: ``COUNTWISE_THREADS`` if set, else the number of available CPUs."""
     wanted = os.environ.get("COUNTWISE_THREADS", "").strip()
     if wanted:
         if not wanted.isdecimal() or int(wanted) < 1:
-            raise ValueError(f"COUNTWISE_THREADS is {wanted!r}; it must be a whole number of at least 1.")
+            raise ValueError(f"COUNTWISE_THREADS must be an integer >= 1, not {wanted!r}.")
         return int(wanted)
     if hasattr(os, "sched_getaffinity"):
         return max(1, len(os.sched_getaffinity(0)))
@@ -41,11 +41,11 @@ def over_items(
     *,
     done: Callable[[int], None] | None = None,
 ) -> list[Result]:
-    """The results of ``work(item)`` for every item, in the items' order; there is none in which the work happens.
+    """Return ``work(item)`` for every item, in the order of the items; the calls may run in any order.
 
-    One item, one thread, or a call from within another call's `work` runs in the calling thread. The first exception
-    (in the items' order) is raised; what had not begun is dropped. `done` is called in the calling thread with the
-    number of leading items that are finished.
+    The calling thread does all the work if there is one item or one thread, or if the call is nested in another
+    call's `work`. The first exception (in the order of the items) is raised, and items that have not started are
+    skipped. `done` is called in the calling thread with the number of leading items that are finished.
     """
     waiting = list(items)
     count = min(thread_count() if threads is None else threads, len(waiting))
@@ -53,7 +53,7 @@ def over_items(
         return _inline(waiting, work, done)
     if done is None:
         return _shared(waiting, work, count)
-    # Imported late: it brings logging with it, which costs more than all kernels' import.
+    # Imported here because it imports logging, which takes longer than importing all kernels.
     from concurrent.futures import ThreadPoolExecutor
 
     pool = ThreadPoolExecutor(count, thread_name_prefix="countwise", initializer=_enter)
@@ -66,7 +66,7 @@ def over_items(
                 done(number)
         return results
     finally:
-        # Also the way out of Ctrl-C and of an exception in `work`: only what runs already is waited for.
+        # After Ctrl-C or an exception in `work`, wait only for the calls that are already running.
         pool.shutdown(wait=True, cancel_futures=True)
 
 
@@ -78,13 +78,13 @@ def over_blocks(
     threads: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> list[Result]:
-    """The results of ``work(start, stop)`` over fixed blocks of rows, in the blocks' order.
+    """Return ``work(start, stop)`` for fixed blocks of rows, in block order.
 
-    The block must not be made to depend on the number of threads: see the module's docstring. `progress` is called in
-    the calling thread with the number of rows done so far.
+    The block size must not depend on the number of threads (see the module docstring). `progress` is called in the
+    calling thread with the number of rows that are finished.
     """
     if block < 1:
-        raise ValueError(f"a block has at least 1 row, not {block}")
+        raise ValueError(f"block must be at least 1, not {block}.")
     spans = [(start, min(start + block, n_rows)) for start in range(0, n_rows, block)]
     report = None if progress is None else _rows_of(spans, progress)
     return over_items(spans, lambda span: work(*span), threads, done=report)
@@ -106,7 +106,7 @@ def _inline(
 
 
 def _shared(items: Sequence[Item], work: Callable[[Item], Result], threads: int) -> list[Result]:
-    """The same, by threads of which each takes the next item when it is free; the calling thread is one of them."""
+    """Return the results of all items; every thread, including this one, takes the next item when it is free."""
     results: list[Result] = [None] * len(items)  # type: ignore[list-item]
     errors: dict[int, BaseException] = {}
     turn = itertools.count()
@@ -115,7 +115,7 @@ def _shared(items: Sequence[Item], work: Callable[[Item], Result], threads: int)
         while not errors and (i := next(turn)) < len(items):
             try:
                 results[i] = work(items[i])
-            except BaseException as error:  # Ctrl-C too: the others must stop, and it is raised below
+            except BaseException as error:  # Ctrl-C too: the other threads must stop; raised below
                 errors[i] = error
 
     def helper(busy: Any) -> None:
@@ -143,17 +143,17 @@ def _shared(items: Sequence[Item], work: Callable[[Item], Result], threads: int)
 
 
 def _started(helper: Callable[[Any], None]) -> Any:
-    """A lock that is held while the helper runs in a thread of its own; None if the system has no thread to give."""
+    """Return a lock that is held while the helper runs in a new thread, or None if no thread could be started."""
     busy = _thread.allocate_lock()
     busy.acquire()
     try:
-        # not threading.Thread: its start() waits until the thread runs, which here is most of what it costs
+        # Not threading.Thread: its start() waits until the thread runs, which is most of the cost here.
         _thread.start_new_thread(helper, (busy,))
     except RuntimeError:
-        return None  # those that there are do the work
+        return None  # the threads already started do the work
     return busy
 
 
 def _enter() -> None:
-    # A nested call would start a pool in every thread of a pool; it runs in line instead.
+    # A nested call runs in the calling thread; otherwise every thread of a pool would start a pool.
     _here.working = True

@@ -1,1 +1,1 @@
-"""What models share: scikit-learn's protocol, fitting by tallies or rows, sums of terms, workings."""
+"""Base classes of all learners: the scikit-learn protocol, fitting from tallies or rows, prediction, workings."""

@@ -1,4 +1,7 @@
-"""Predicting: posteriors block by block, so that the terms of a block are added while its rows are in cache."""
+"""Prediction with a sum of log-probability terms.
+
+Rows are predicted in blocks that fit into the CPU cache while their terms are added.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +30,13 @@ from countwise.working import Section, Step, Working
 __all__ = ["AdditiveClassifier"]
 
 
-Kind = Literal["log", "proba"]
+Output = Literal["log", "proba"]
 
 PREDICT_BLOCK = 1 << 15  # rows whose posteriors stay in cache while the terms are added
 
 
 class AdditiveClassifier(Classifier, Model):
-    """A classifier whose answer is a sum of terms; a model writes `_add_terms`."""
+    """Classifier whose log-joint probability is a sum of terms; subclasses implement `_add_terms`."""
 
     terms_: list[Term]
     target_: Nominal
@@ -42,22 +45,25 @@ class AdditiveClassifier(Classifier, Model):
     log_prior_: Floats
 
     def _add_terms(self, table: Table, out: Floats, *, whole: bool = True) -> None:
-        """Add each term to out (rows, classes), which holds log P(class).
+        """Add each term to `out` (rows, classes), which holds log P(class).
 
-        What is the same for all classes of a row may be left out unless the whole is asked for.
+        Unless `whole` is true, a quantity that is the same for all classes of a row may be omitted.
         """
         raise NotImplementedError
 
     def _add_term(self, part: Term, table: Table, out: Floats) -> None:
-        """Add one term to out."""
+        """Add one term to `out`."""
         raise NotImplementedError
 
     def _prior_step(self) -> Step:
-        """P(class) as a step of the working."""
+        """Return P(class) as a step of the working."""
         raise NotImplementedError
 
     def _refuse_infinity(self, frame: Frame, table: Table, *, every: bool) -> None:
-        """An infinity under a distribution of moments shows in the prediction; elsewhere it must be looked for."""
+        """Raise an error if a numeric value is infinite.
+
+        Columns whose infinities make every class impossible are checked only if `every` is true.
+        """
         shows = set() if every else self._showing()
         columns: dict[str, Any] = {}
         for a in self.schema_.attributes:
@@ -70,14 +76,15 @@ class AdditiveClassifier(Classifier, Model):
         refuse_infinity(columns)
 
     def _showing(self) -> set[str]:
-        """The columns in which an infinity shows in the answer."""
+        """Return the columns in which an infinite value makes every class impossible."""
         showing = [part for part in self.terms_ if getattr(part.distribution, "shows_infinity", False)]
         return {name for part in showing for name in part.columns}
 
     def _table(self, frame: Frame, start: int, stop: int, *, every: bool = False) -> Table:
-        """Rows start to stop encoded; an error names the row of the whole frame.
+        """Encode the rows from `start` to `stop`; an error names the row of the whole frame.
 
-        An infinity under a distribution of moments shows in the prediction, and is looked for only then (`every`).
+        If `every` is true, all numeric columns are checked for infinite values. Otherwise columns modeled by moments
+        are skipped, because an infinite value there makes every class impossible and is noticed afterwards.
         """
         with rows_counted_from(start):
             part = frame.slice(start, stop)
@@ -86,20 +93,20 @@ class AdditiveClassifier(Classifier, Model):
             return derive(table, self.terms_)
 
     def _joint(self, frame: Frame, finish: Callable[[Table, int, int], int]) -> int:
-        """Posteriors block by block: terms are added in cache, then `finish` takes the block.
+        """Encode the rows block by block and pass each block to `finish`.
 
-        `finish` returns how many rows of the block no class could have made; the sum is returned.
+        `finish` returns the number of rows in the block for which every class has probability 0. The sum is returned.
         """
 
         def work(start: int, stop: int) -> int:
             bad = finish(self._table(frame, start, stop), start, stop)
-            if bad:  # is it an infinity?
+            if bad:  # raise an error if an infinite value is the cause
                 self._table(frame, start, stop, every=True)
             return bad
 
         return sum(_kernels.over_blocks(frame.n_rows, PREDICT_BLOCK, work, progress=progress.current()))
 
-    def _filled(self, X: Any, kind: Kind | None) -> Floats:
+    def _filled(self, X: Any, kind: Output | None) -> Floats:
         frame = self._open(X)
         out = np.empty((frame.n_rows, len(self.classes_)))
         priors = self._priors(frame.n_rows)
@@ -110,36 +117,46 @@ class AdditiveClassifier(Classifier, Model):
         return out
 
     def _priors(self, n_rows: int) -> Floats:
-        """Log P(class) for the rows of a block, to be copied in one go."""
+        """Return log P(class) repeated for the rows of a block, so that it is copied at once."""
         return np.tile(self.log_prior_, (min(n_rows, PREDICT_BLOCK), 1))
 
-    def _posterior(self, table: Table, out: Floats, kind: Kind | None, priors: Any) -> int:
-        """Fill out; returns how many rows no class could have made."""
+    def _posterior(self, table: Table, out: Floats, kind: Output | None, priors: Any) -> int:
+        """Fill `out`; return the number of rows for which every class has probability 0."""
         out[:] = priors[: len(out)]
         self._add_terms(table, out, whole=kind is None)
         if kind is None:
             return int(np.count_nonzero(~np.isfinite(out).any(axis=1)))
         bad = _kernels.normalize(out, kind)
         if bad:
-            lost = np.isnan(out).any(axis=1)
-            out[lost] = self.log_prior_ if kind == "log" else np.exp(self.log_prior_)
+            impossible = np.isnan(out).any(axis=1)
+            out[impossible] = self.log_prior_ if kind == "log" else np.exp(self.log_prior_)
         return int(bad)
 
     def _warn_of_zeros(self, bad: int) -> None:
-        """A row that no class could have made gets the prior, with a warning."""
+        """Warn that the prior is returned for rows in which every class has probability 0."""
         if bad:
             why, hint = self._zeros()
             rows = f"{bad} row{'s' * (bad > 1)}"
-            warn(f"In {rows} every class has probability 0: {why}. The prior is given instead. Hint: {hint}.")
+            warn(f"Every class has probability 0 in {rows}: {why}. The prior is returned instead. Hint: {hint}.")
 
     def _zeros(self) -> tuple[str, str]:
-        """Why every class may have probability 0, and what helps."""
-        return "numbers lie beyond all densities", "are they of the same unit as in training?"
+        """Return why every class may have probability 0, and what to do about it."""
+        return "a number is too far from the training values", "check that X has the same units as the training data"
 
     def contributions(self, X: Any) -> dict[str, Floats]:
-        """Log P(attribute | class) of every column on its own, whose sum with the log prior is the prediction.
+        """Return the log-likelihood log P(attribute | class) of each term.
 
-        Arrays of shape (rows, classes), by column, or by the columns joined with " + " where they share one term.
+        The log prior plus the sum of the contributions is the joint log-probability of each class, up to a constant
+        that is the same for all classes of a row.
+
+        Examples
+        --------
+        >>> from countwise import NaiveBayesClassifier, samples
+        >>> rain = samples.load("rain")
+        >>> model = NaiveBayesClassifier().fit(rain.X, rain.y)
+        >>> found = model.contributions([{"wind": "north", "temp": 20}])
+        >>> {name: logs.round(3).tolist() for name, logs in found.items()}
+        {'wind': [[-0.511, -0.916]], 'temp': [[-3.087, -1.041]]}
         """
         frame = self._open(X)
         table = self._table(frame, 0, frame.n_rows, every=True)
@@ -156,57 +173,112 @@ class AdditiveClassifier(Classifier, Model):
         return found
 
     def predict_joint_log_proba(self, X: Any) -> Floats:
-        """Log P(class) + Σ log P(attribute | class)."""
+        """Return the joint log-probability log P(class) + Σ log P(attribute | class).
+
+        Examples
+        --------
+        >>> from countwise import NaiveBayesClassifier, samples
+        >>> rain = samples.load("rain")
+        >>> model = NaiveBayesClassifier().fit(rain.X, rain.y)
+        >>> model.predict_joint_log_proba([{"wind": "north", "temp": 20}]).round(3).tolist()
+        [[-4.291, -2.65]]
+        """
         return self._filled(X, None)
 
     def predict_log_proba(self, X: Any) -> Floats:
-        """Log P(class | row)."""
+        """Return the logarithm of the posterior probability of each class.
+
+        It stays finite where a probability is too small for `predict_proba`.
+
+        Examples
+        --------
+        >>> from countwise import NaiveBayesClassifier, samples
+        >>> rain = samples.load("rain")
+        >>> model = NaiveBayesClassifier().fit(rain.X, rain.y)
+        >>> model.predict_log_proba([{"wind": "north", "temp": 20}]).round(3).tolist()
+        [[-1.818, -0.177]]
+        """
         return self._filled(X, "log")
 
     def predict_proba(self, X: Any) -> Floats:
-        """P(class | row)."""
+        """Return the posterior probability of each class.
+
+        A row for which every class has probability 0 gets the prior, with a warning.
+
+        Examples
+        --------
+        >>> from countwise import NaiveBayesClassifier, samples
+        >>> rain = samples.load("rain")
+        >>> model = NaiveBayesClassifier().fit(rain.X, rain.y)
+        >>> model.predict_proba([{"wind": "north", "temp": 20}]).round(3).tolist()
+        [[0.162, 0.838]]
+        """
         return self._filled(X, "proba")
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class; at a tie the first of `classes_`."""
+        """Predict the most probable class of each row; ties go to the first class in `classes_`.
+
+        Examples
+        --------
+        >>> from countwise import NaiveBayesClassifier, samples
+        >>> rain = samples.load("rain")
+        >>> model = NaiveBayesClassifier().fit(rain.X, rain.y)
+        >>> model.predict([{"wind": "north", "temp": 20}, {"wind": "east", "temp": 28}]).tolist()
+        ['yes', 'no']
+        """
         codes = self._codes(X)
         return self.classes_[codes]
 
     def _codes(self, X: Any) -> NDArray[np.intp]:
-        """The place of the most probable class of each row."""
+        """Return the index of the most probable class of each row."""
         frame = self._open(X)
         priors, codes = self._priors(frame.n_rows), np.empty(frame.n_rows, dtype=np.intp)
-        rooms = [np.empty_like(priors) for _ in range(_kernels.thread_count())]  # one for each block at work
+        buffers = [np.empty_like(priors) for _ in range(_kernels.thread_count())]  # one for each thread
 
         def finish(table: Table, start: int, stop: int) -> int:
-            room = rooms.pop()
+            buffer = buffers.pop()
             try:
-                codes[start:stop], bad = self._decided(table, room[: table.n_rows], priors)
+                codes[start:stop], bad = self._decided(table, buffer[: table.n_rows], priors)
             finally:
-                rooms.append(room)
+                buffers.append(buffer)
             return bad
 
         self._warn_of_zeros(self._joint(frame, finish))
         return codes
 
     def _decided(self, table: Table, out: Floats, priors: Any) -> tuple[NDArray[np.intp], int]:
-        """The most probable class of each row, and how many rows no class could have made: the prior decides them."""
+        """Return the index of the most probable class, and the number of rows in which every class has probability 0.
+
+        Those rows get the class of the largest prior.
+        """
         out[:] = priors[: len(out)]
         self._add_terms(table, out, whole=False)
         codes = _kernels.argmax_rows(out)
         with np.errstate(all="ignore"):
-            if np.isfinite(out.sum()):  # so is every cell
+            if np.isfinite(out.sum()):  # then every entry is finite
                 return codes, 0
         bad = ~np.isfinite(out[np.arange(len(codes)), codes])
         codes[bad] = int(np.argmax(self.log_prior_))
         return codes, int(np.count_nonzero(bad))
 
     def explain(self, X: Any, *, row: int = 0) -> Working:
-        """The working behind the answer for one row."""
+        """Explain the prediction for one row step by step.
+
+        The working lists the prior, the factor of each attribute, their product and the posterior of each class.
+
+        Examples
+        --------
+        >>> from countwise import DiscriminantClassifier, samples
+        >>> weather = samples.load("weather")
+        >>> model = DiscriminantClassifier().fit(weather.columns("temperature", "humidity", "play"), "play")
+        >>> working = model.explain([{"temperature": 66, "humidity": 90}])
+        >>> [round(p, 6) for p in working.posterior]
+        [0.490646, 0.509354]
+        """
         return self._worked(*self._one(X, row))
 
     def _one(self, X: Any, row: int) -> tuple[Table, Frame]:
-        """One row of a table, encoded and as it was given."""
+        """Return one row of a table, encoded and as given."""
         frame = self._open(X)
         row = row_of(frame, row)
         return self._table(frame, row, row + 1, every=True), frame.slice(row, row + 1)
@@ -218,7 +290,7 @@ class AdditiveClassifier(Classifier, Model):
         posterior = np.empty_like(joint)
         if self._posterior(table, posterior, "proba", self._priors(1)):
             why, hint = self._zeros()
-            notes.append(f"Every product is 0: {why}. So the prior is given instead; {hint}.")
+            notes.append(f"Every product is 0: {why}. The prior is returned instead. Hint: {hint}.")
         working = Working(
             target=self.target_.name,
             classes=tuple(self.classes_.tolist()),
@@ -234,11 +306,11 @@ class AdditiveClassifier(Classifier, Model):
         return replace(working, sections=sections) if sections else working
 
     def _sections(self, table: Table, working: Working) -> list[Section]:
-        """How the factors came about, where they are more than a count or a formula of one number."""
+        """Return sections that derive factors which are more than a fraction or a formula."""
         return []
 
     def _steps(self, table: Table, one: Frame) -> tuple[list[Step], list[str]]:
-        """The steps of each part: the terms of the prediction before they are summed."""
+        """Return the steps of the working, one or more for each term, and its notes."""
         steps: list[Step] = []
         notes: list[str] = []
         for part in self.terms_:
@@ -249,12 +321,12 @@ class AdditiveClassifier(Classifier, Model):
             if isinstance(part.of, Text):
                 unknown = part.of.unknown(cell_of(one.columns[part.key]) or "")
                 if unknown:
-                    notes.append(f"{listed(unknown)} in {part.key!r}: never seen in training, left out.")
+                    notes.append(f"Not used: {listed(unknown)} in {part.key!r} (never seen in training).")
         return steps, notes
 
 
 def _unseen_marked(steps: list[Step], part: Any, table: Table, one: Frame) -> list[Step]:
-    """Steps of a whole row, in which a value never met is told from a missing cell."""
+    """Mark unseen values in the steps of a term over whole rows, to distinguish them from missing values."""
     if not isinstance(part.of, Vector):
         return steps
     odd = {a.name: a for a in part.of.attributes if isinstance(a, Nominal) and int(table[a.name][0]) == a.unseen}

@@ -1,7 +1,7 @@
-"""The arguments and results that methods of all learners share, documented once.
+"""Descriptions of the parameters and results that the methods of all learners share.
 
-A method writes its summary, and its examples if it has some. `complete` adds the sections on its arguments and its
-result, so that `help` and the documentation show them in full.
+The docstring of such a method holds only its summary and its examples. `complete` inserts the sections Parameters and
+Returns, so that `help` and the reference documentation show them in full.
 """
 
 from __future__ import annotations
@@ -14,46 +14,85 @@ from typing import Any
 __all__ = ["complete"]
 
 _TRAINING = (
-    "any table, path, or iterator of frames",
-    "pandas, Polars, PyArrow, NumPy, SciPy sparse, a mapping of columns, a list of dicts.",
+    "table, path or iterator of tables",
+    (
+        "The training rows: a pandas or Polars DataFrame, a PyArrow table, a NumPy array, a SciPy sparse\n"
+        "matrix, a mapping of column names to arrays, a list of dicts, the path of a file, or an iterator\n"
+        "of such tables. Learners that only need counts and sums also accept a DuckDB relation, Polars\n"
+        "LazyFrame, Dask, Spark or Ibis table."
+    ),
 )
 _ARGUMENTS = {
     "fit.X": _TRAINING,
-    "partial_fit.X": _TRAINING,
-    "forget.X": ("any table", "Rows that were given to `fit` or `partial_fit`."),
-    "inverse_transform.X": ("any table", "What `transform` gave."),
-    "X": ("any table", "Columns are found by name, or by position in an array."),
-    "y": ("array-like or str", "The target of each row, or the name of its column in X."),
-    "sample_weight": (
-        "array-like or str",
-        "A weight for each row, or the name of their column; a weight of n equals n copies.",
+    "partial_fit.X": (_TRAINING[0], "More training rows, with the same columns. See `fit` for the accepted tables."),
+    "forget.X": (_TRAINING[0], "Rows that were passed to `fit` or `partial_fit` before."),
+    "inverse_transform.X": ("table", "A table that `transform` returned."),
+    "X": (
+        "table",
+        "The rows. Columns are matched by name, or by position if X is an array. X may have missing values.",
     ),
-    "classes": ("array-like", "The classes that may come. New ones are added without being declared."),
-    "row": ("int", "Which row of X."),
-    "dialect": ('{"duckdb", "postgres", "spark", "sqlite"}', "Whose SQL to write."),
-    "proba": ("bool", "Whether the probabilities of all classes are given too."),
+    "y": ("array-like of shape (n_rows,) or str", "The target of each row, or the name of the target column in X."),
+    "sample_weight": (
+        "array-like of shape (n_rows,) or str",
+        (
+            "The weight of each row, or the name of the column of weights in X. A row of weight n counts as n\n"
+            "equal rows. By default every row has weight 1."
+        ),
+    ),
+    "classes": (
+        "array-like",
+        "Classes that may occur in later calls. Unlisted classes are added when they first occur.",
+    ),
+    "row": ("int", "The position of the row in X; negative positions count from the end."),
+    "dialect": ("{'duckdb', 'postgres', 'spark', 'sqlite'}", "The SQL dialect of the query."),
+    "proba": ("bool", "Whether to return the probability of every class in addition to the predicted class."),
 }
-_MATRIX = "ndarray, shape (rows, classes)"
+_MATRIX = "ndarray of shape (n_rows, n_classes)"
+_VECTOR = "ndarray of shape (n_rows,)"
 _RETURNS = {
-    "Floats": "ndarray, shape (rows,)",
-    "NDArray[Any]": "ndarray, shape (rows,)",
-    "Indices": "ndarray, shape (rows,)",
-    "predict_proba": _MATRIX,
-    "predict_log_proba": _MATRIX,
-    "predict_joint_log_proba": _MATRIX,
-    "distances": _MATRIX,
-    "inverse_transform": "table of the same kind",
-    "transform": "table of the same kind, or of the kind that `set_output` asks for",
-    "dict[str, Grid]": "dict of str to Grid",
-    "Self": "self",
+    "predict": (_VECTOR, "The prediction for each row."),
+    "predict_proba": (
+        _MATRIX,
+        "P(class | row). The columns are in the order of `classes_`, and every row sums to 1.",
+    ),
+    "predict_log_proba": (_MATRIX, "The logarithm of P(class | row). The columns are in the order of `classes_`."),
+    "predict_joint_log_proba": (
+        _MATRIX,
+        "The logarithm of P(class, row). The columns are in the order of `classes_`.",
+    ),
+    "distances": (_MATRIX, "The distance of each row to each class, in the order of `classes_`."),
+    "contributions": (
+        "dict of str to ndarray of shape (n_rows, n_classes)",
+        (
+            "The log-likelihood of each term. The key is the name of its column, or the names of its columns\n"
+            "joined by ' + ' if one term models several columns."
+        ),
+    ),
+    "inverse_transform": ("table", "The original columns, in a table of the same type as X."),
+    "transform": (
+        "table",
+        "The transformed columns, in a table of the same type as X unless `set_output` was called.",
+    ),
+    "score": ("float", "The score; higher is better."),
+    "summary": ("str", "A description of the model in a few lines."),
+    "fit": ("self", "The fitted estimator."),
+    "partial_fit": ("self", "The updated estimator."),
+    "forget": ("self", "The updated estimator."),
+    "explain": (None, "The working. It prints as text, and notebooks show it as a table."),
+    "Floats": (_VECTOR, "One number for each row."),
+    "NDArray[Any]": (_VECTOR, "One value for each row."),
+    "Indices": (_VECTOR, "One integer for each row."),
+    "dict[str, Grid]": ("dict of str to Grid", "The tables by name."),
+    "dict[str, str]": ("dict of str to str", "The titles by name."),
+    "Self": ("self", "The estimator."),
 }
 
 
 def complete(methods: Mapping[str, Any], ignored: tuple[str, ...] = ()) -> None:
-    """Add the sections on arguments and result to the public methods that do not write their own."""
+    """Add the sections Parameters and Returns to the public methods that lack them."""
     arguments = {
         **_ARGUMENTS,
-        **dict.fromkeys(ignored, ("ignored", "Present for the sake of scikit-learn's protocol.")),
+        **dict.fromkeys(ignored, ("ignored", "Not used; present for compatibility with scikit-learn.")),
     }
     for name, method in methods.items():
         if isinstance(method, FunctionType) and not name.startswith("_") and method.__doc__:
@@ -67,24 +106,30 @@ def _completed(method: FunctionType, doc: str, known: Mapping[str, tuple[str, st
         return doc
     sections = ["Parameters", "----------"] if arguments else []
     for name, default in arguments.items():
-        kind, words = known.get(f"{method.__name__}.{name}", known[name])
-        sections += [f"{name} : {kind}{'' if kind == 'ignored' else default}", f"    {words}"]
-    shown = _RETURNS.get(method.__name__) or _RETURNS.get(result, result)
-    sections += [""] * bool(arguments) + ["Returns", "-------", shown]
-    own, title, examples = doc.partition("\n\nExamples\n")
-    return own + "\n\n" + "\n".join(sections) + title + examples
+        own = known[name]
+        type_, text = own if own[0] == "ignored" else known.get(f"{method.__name__}.{name}", own)
+        sections += [f"{name} : {type_}{'' if type_ == 'ignored' else default}", _description(text)]
+    returned, text = _RETURNS.get(method.__name__) or _RETURNS.get(result) or (result, "")
+    sections += [""] * bool(arguments) + ["Returns", "-------", returned or result]
+    sections += [_description(text)] if text else []
+    summary, title, examples = doc.partition("\n\nExamples\n")
+    return summary + "\n\n" + "\n".join(sections) + title + examples
+
+
+def _description(text: str) -> str:
+    return "    " + text.replace("\n", "\n    ")
 
 
 def _defaults(method: FunctionType) -> dict[str, str]:
-    """The arguments of a method, and their defaults in numpydoc's words."""
+    """Return the parameters of a method and their defaults, as numpydoc writes them."""
     code, given = method.__code__, method.__defaults__ or ()
     names = code.co_varnames[: code.co_argcount]
     found = {**dict(zip(names[len(names) - len(given) :], given, strict=True)), **(method.__kwdefaults__ or {})}
 
-    def words(name: str) -> str:
+    def written(name: str) -> str:
         if name not in found:
             return ""
         default = found[name]
-        return ", optional" if default is None else f", default={default!r}".replace("'", '"')
+        return ", default=None" if default is None else f", default={default!r}"
 
-    return {name: words(name) for name in code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]}
+    return {name: written(name) for name in code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]}

@@ -1,4 +1,4 @@
-"""Bayes' rule over distributions of any kind: a prior, and a term for each part of the row."""
+"""Generative classifiers: a class prior, and a density for each term."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ _KEY = attrgetter("key")
 
 
 class GenerativeClassifier(TallyModel, AdditiveClassifier):
-    """Bayes' rule: P(class) times the density of each term. A new one writes `_infer_schema` and `_terms`."""
+    """Classifier by Bayes' rule: P(class) times the densities; subclasses implement `_infer_schema` and `_terms`."""
 
     prior: Any
     smoothing: Any = 0.0
-    _smooths = False  # whether counts, that of the classes among them, may be smoothed
+    _smooths = False  # whether the model has a setting `smoothing`, which may also apply to the class counts
 
     def _coerce_input(self, X: Any) -> Any:
-        """Most distributions take a sparse matrix with its zeros written out."""
+        """Convert a sparse matrix to a dense one, which most distributions need."""
         return dense(X)
 
-    # -- what follows from the counts ----------------------------------------------
+    # -- estimation -------------------------------------------------------------------
 
     def _estimate(self) -> None:
         from countwise import _kernels
@@ -56,22 +56,22 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         def estimate(part: Term) -> Any:
             return part.distribution.estimate(self.tallies_[part.key])
 
-        # threads are for densities made from the values themselves; the others take no time
-        heavy, alike = [], defaultdict(list)
+        # only densities estimated from all values are slow enough for threads
+        slow, batches = [], defaultdict(list)
         known: dict[str, Any] = {}
         for term in self.terms_:
             if isinstance(self.tallies_[term.key], Values):
-                heavy.append(term)
+                slow.append(term)
             elif hasattr(term.distribution, "estimate_many"):
-                alike[type(term.distribution)].append(term)
-        if heavy:
+                batches[type(term.distribution)].append(term)
+        if slow:
             threads = threads_for(self.n_rows_) or _kernels.thread_count()
-            shared = len(heavy) // threads * threads  # the rest come one by one, and use the threads themselves
-            found = [*_kernels.over_items(heavy[:shared], estimate, threads), *map(estimate, heavy[shared:])]
-            known |= dict(zip(map(_KEY, heavy), found, strict=True))
-        for kind, terms in alike.items():
+            shared = len(slow) // threads * threads  # the rest are estimated one by one, each with all threads
+            found = [*_kernels.over_items(slow[:shared], estimate, threads), *map(estimate, slow[shared:])]
+            known |= dict(zip(map(_KEY, slow), found, strict=True))
+        for rule, terms in batches.items():
             tallies = [self.tallies_[term.key] for term in terms]
-            found = kind.estimate_many([term.distribution for term in terms], tallies)
+            found = rule.estimate_many([term.distribution for term in terms], tallies)
             known |= dict(zip(map(_KEY, terms), found, strict=True))
         self.densities_ = {t.key: known[t.key] if t.key in known else estimate(t) for t in self.terms_}
         self._release()
@@ -85,18 +85,18 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
 
     @property
     def _density(self) -> Any:
-        """The density of a model of one term: that of whole rows."""
+        """The density of a model with a single term over whole rows."""
         self._check_fitted()
         return next(iter(self.densities_.values()))
 
     @property
     def class_count_(self) -> NDArray[Any]:
-        """Rows (or weight) of each class."""
+        """Number of training rows (or total weight) of each class."""
         counts: NDArray[Any] = self.tallies_[self.target_.name].table
         return counts
 
     def _prior_of(self, counts: Floats) -> Floats:
-        """P(class) that counts and the setting give."""
+        """Return P(class) from the class counts and the setting `prior`."""
         k = len(counts)
         if isinstance(self.prior, str):
             if self.prior == "raw":
@@ -106,28 +106,31 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
             if self.prior == "smoothed" and self._smooths:
                 pseudo = smoothing_of(self.smoothing).pseudo(counts[None, :], self.target_.values)
                 return np.asarray((counts + pseudo) / (counts.sum() + pseudo.sum()))
-            words = ["raw", *["smoothed"] * self._smooths, "uniform"]
-            raise OptionError(f"prior={self.prior!r} is unknown.", hint=f"give {listed(words)} or the probabilities.")
+            options = ["raw", *["smoothed"] * self._smooths, "uniform"]
+            raise OptionError(
+                f"prior must be {listed(options)} or the probabilities of the classes, not {self.prior!r}.",
+                hint=did_you_mean(self.prior, options),
+            )
         given = self.prior
         if isinstance(given, Mapping):
             for odd in set(given) - set(self.target_.values):
                 raise OptionError(
-                    f"prior names a class {odd!r} that there is not.",
-                    hint=did_you_mean(odd, self.target_.values) or f"classes are {listed(self.target_.values)}.",
+                    f"prior refers to class {odd!r}, but the target has no such class.",
+                    hint=did_you_mean(odd, self.target_.values) or f"use the classes {listed(self.target_.values)}.",
                 )
-            forgotten = [v for v in self.target_.values if v not in given]
-            if forgotten:
-                raise OptionError(f"prior names no probability for {listed(forgotten)}.", hint="name every class.")
+            absent = [v for v in self.target_.values if v not in given]
+            if absent:
+                raise OptionError(f"prior has no probability for {listed(absent)}.", hint="pass one for every class.")
             given = [given[v] for v in self.target_.values]
         try:
-            shares = np.asarray(given, dtype=np.float64)
+            prior = np.asarray(given, dtype=np.float64)
         except (TypeError, ValueError):
-            raise OptionError(f"prior must give {k} probabilities, not {self.prior!r}.") from None
-        if shares.shape != (k,) or (shares < 0).any() or not np.isclose(shares.sum(), 1, rtol=0, atol=1e-8):
+            raise OptionError(f"prior must be {k} probabilities, not {self.prior!r}.") from None
+        if prior.shape != (k,) or (prior < 0).any() or not np.isclose(prior.sum(), 1, rtol=0, atol=1e-8):
             raise OptionError(
-                f"prior must give {k} probabilities that add up to 1: one for each of {listed(self.target_.values)}."
+                f"prior must be {k} probabilities that sum to 1, one for each of {listed(self.target_.values)}."
             )
-        return shares
+        return prior
 
     def _prior_step(self) -> Step:
         counts, k = self.class_count_, len(self.class_prior_)
@@ -143,7 +146,7 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
             factors.append(factor)
         return Step(self.target_.name, "", tuple(factors), "known", "prior")
 
-    # -- what a row adds up to --------------------------------------------------------
+    # -- the log-joint of a row ---------------------------------------------------------
 
     def _add_terms(self, table: Table, out: Floats, *, whole: bool = True) -> None:
         columns, densities = table.columns, self.densities_
@@ -156,10 +159,24 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
     def _add_term(self, part: Term, table: Table, out: Floats) -> None:
         self.densities_[part.key].add_log_prob(table[part.key], out)
 
-    # -- answers elsewhere ----------------------------------------------------------------
+    # -- prediction in engines ------------------------------------------------------------
 
     def scoring(self) -> Scoring:
-        """The terms of an answer as plain data, for an engine or a query."""
+        """Return the terms of the prediction as plain data, for an engine or an SQL query.
+
+        Returns
+        -------
+        Scoring
+            The log prior and the parameters of each term.
+
+        Examples
+        --------
+        >>> from countwise import NaiveBayesClassifier, samples
+        >>> rain = samples.load("rain")
+        >>> scoring = NaiveBayesClassifier().fit(rain.X, rain.y).scoring()
+        >>> [type(term).__name__ for term in scoring.terms]
+        ['LookupTerm', 'NormalTerm']
+        """
         self._check_fitted()
         terms: list[Any] = []
         for part in self.terms_:
@@ -168,23 +185,25 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         return Scoring(self.target_.name, tuple(self.classes_.tolist()), self.log_prior_, tuple(terms))
 
     def predict_frame(self, X: Any, *, proba: bool = True, reasons: int = 0) -> Any:
-        """The table with columns for the class, its probabilities and what spoke for it, computed where it lies.
+        """Add columns with the prediction to a table, computed by the engine that holds it.
 
         Parameters
         ----------
-        X : relation or frame
-            DuckDB relation, Polars LazyFrame, Dask or PySpark DataFrame, Ibis table; or an eager frame.
+        X : table
+            A DuckDB relation, Polars LazyFrame, Dask, Spark or Ibis table, or a DataFrame in memory.
         proba : bool, default=True
-            Whether each class gets a column P(class).
+            Whether to add a column ``P(class)`` for each class.
         reasons : int, default=0
-            How many columns that spoke most for the answer against the next best class are named.
+            How many reasons to add. The columns ``reason 1``, ``reason 2``, ... name the attributes whose
+            log-likelihood favors the predicted class over the second best class most.
 
         Returns
         -------
-        the same kind of frame
-            Lazy ones stay lazy. What is NaN or infinite is missing. A row that no class could have made gets the
-            prior. A discriminant predicts all rows with one missing cell, all rows where the columns are few (up to
-            eight or so), and those that lack what rows of training lacked; others get null.
+        table
+            The table with the added columns, of the same type as X; a lazy table stays lazy. NaN and infinite
+            values count as missing. A row for which every class has probability 0 gets the prior. A discriminant
+            predicts rows with one missing value, rows whose pattern of missing values occurs in training, and,
+            if there are few columns (up to about eight), all rows; the prediction of other rows is null.
 
         Examples
         --------
@@ -200,24 +219,26 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         return answered(X, self.scoring(), proba=proba, reasons=reasons)
 
     def to_sql(self, table: str, dialect: str = "duckdb", *, form: str = "join", proba: bool = True) -> str:
-        """A query that scores the rows of a table without Python.
+        """Return an SQL query that predicts the rows of a database table without Python.
 
         Parameters
         ----------
         table : str
-            The table; a name with dots is one of a schema, unless it stands in quotes.
-        dialect : {"duckdb", "postgres", "spark", "sqlite"}, default="duckdb"
-            The dialect of SQL.
-        form : {"join", "case"}, default="join"
-            Whether names of many values are looked up in small tables, or all by CASE.
+            The name of the table. A dot separates schema and table, unless the name is quoted.
+        dialect : {'duckdb', 'postgres', 'spark', 'sqlite'}, default='duckdb'
+            The SQL dialect of the query.
+        form : {'join', 'case'}, default='join'
+            'join' looks up nominal columns with many values in small tables that are joined. 'case' uses CASE
+            expressions for all columns.
         proba : bool, default=True
-            Whether the probabilities are given beside the class.
+            Whether to return the probability of every class in addition to the predicted class.
 
         Returns
         -------
         str
-            The query gives all columns of the table, and those of `predict_frame` but for reasons. In SQLite, which
-            cannot leave columns out, what was worked out on the way is among them, under names that start with cw.
+            The query. It selects all columns of the table and the columns of `predict_frame` except the reasons. In
+            SQLite, which cannot exclude columns, intermediate columns are selected too; their names start with
+            cw.
 
         Examples
         --------
@@ -232,7 +253,7 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         return scoring_query(self.scoring(), table, dialect, form=form, proba=proba)
 
     def summary(self) -> str:
-        """What was learned, in a few lines: rows, classes, and the distribution of each attribute.
+        """Describe the model in a few lines: rows, classes, and the distribution of each attribute.
 
         Examples
         --------
@@ -244,7 +265,7 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         """
         self._check_fitted()
         counted = zip(self.classes_, self.class_count_, self.class_count_ / self.class_count_.sum(), strict=True)
-        classes = ", ".join(f"{c} {n:.12g} ({share:.1%})" for c, n, share in counted)
+        classes = ", ".join(f"{c} {n:.12g} ({fraction:.1%})" for c, n, fraction in counted)
         rules: dict[str, list[str]] = {}
         for term in self.terms_:
             density = self.densities_[term.key]
@@ -256,16 +277,31 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         return "\n".join(lines)
 
     def tables(self) -> dict[str, Grid]:
-        """What was learned, as tables: the prior, and the parameters of each attribute; see `table`."""
+        """Return the learned parameters as tables: the prior, and one table for each attribute.
+
+        Examples
+        --------
+        >>> from countwise import NaiveBayesClassifier, samples
+        >>> rain = samples.load("rain")
+        >>> list(NaiveBayesClassifier().fit(rain.frame, "rain").tables())
+        ['rain', 'wind', 'temp']
+        """
         self._check_fitted()
         return {name: self.table(name) for name in (self.target_.name, *self.densities_)}
 
     def table_titles(self) -> dict[str, str]:
-        """What each of `tables` holds, in words."""
+        """Return the title of each table of `tables`.
+
+        Examples
+        --------
+        >>> from countwise import NaiveBayesClassifier, samples
+        >>> NaiveBayesClassifier().fit(samples.load("rain").frame, "rain").table_titles()
+        {'rain': 'prior', 'wind': 'categorical, Laplace 1', 'temp': 'Gaussian, σ over n - 1'}
+        """
         return {self.target_.name: "prior", **{key: d.rule for key, d in self.densities_.items()}}
 
     def table(self, name: str) -> Grid:
-        """The parameters of one attribute as a readable table: text, HTML, or a frame by its `to_frame`.
+        """Return the learned parameters of one attribute as a table.
 
         Parameters
         ----------
@@ -275,6 +311,16 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         Returns
         -------
         Grid
+            The table. It prints as text, notebooks show it as HTML, and `to_frame` converts it to a DataFrame.
+
+        Examples
+        --------
+        >>> from countwise import NaiveBayesClassifier, samples
+        >>> rain = samples.load("rain")
+        >>> print(NaiveBayesClassifier(smoothing=0).fit(rain.frame, "rain").table("wind"))
+        wind   no              yes
+        east   1/3 = 0.333333  2/3 = 0.666667
+        north  2/3 = 0.666667  1/3 = 0.333333
         """
         self._check_fitted()
         if name == self.target_.name:
@@ -284,7 +330,7 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         key = next((part.key for part in self.terms_ if name == part.key or name in part.columns), None)
         if key is None:
             raise OptionError(
-                f"There is no attribute {name!r}.",
-                hint=did_you_mean(name, self.schema_) or f"there are {listed(self.schema_)}.",
+                f"The model has no attribute {name!r}.",
+                hint=did_you_mean(name, self.schema_) or f"use one of {listed(self.schema_)}.",
             )
         return Grid(self.densities_[key].summary(self.classes_.tolist()))

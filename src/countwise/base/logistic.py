@@ -1,4 +1,4 @@
-"""The logistic form: a posterior written as a sigmoid (two classes) or softmax of a linear function (002)."""
+"""Logistic form: the posterior as a sigmoid (two classes) or a softmax of a linear function."""
 
 from __future__ import annotations
 
@@ -17,18 +17,30 @@ __all__ = ["LogisticForm", "linear_form"]
 
 @dataclass(frozen=True, eq=False)
 class LogisticForm:
-    """Weights and bias such that the posterior is sigmoid(w·x + b), or softmax(W x + b) for more classes.
+    """Posterior written as sigmoid(w·x + b) for two classes, or as softmax(W x + b) for more.
 
-    For two classes the sigmoid is that of the second class: P(c2 | x) = 1 / (1 + exp(-(w·x + b))).
+    For two classes the sigmoid gives the second class: P(c₂ | x) = 1 / (1 + exp(-(w·x + b))).
 
     Parameters
     ----------
-    target, classes : str and tuple
-        The target and its values.
+    target : str
+        The name of the target.
+    classes : tuple
+        The classes.
     names : tuple of str
-        The numbers that the weights are for; of a nominal column ``name=value`` is 1 where it has that value.
-    weights, biases : ndarray, shape (classes, numbers) and (classes,)
-        Those of the softmax.
+        The name of each input. A nominal column has an input ``name=value`` for each value, which is 1
+        if the column has that value and 0 otherwise.
+    weights : ndarray of shape (n_classes, n_inputs)
+        The weights of the softmax.
+    biases : ndarray of shape (n_classes,)
+        The biases of the softmax.
+
+    Attributes
+    ----------
+    w : ndarray of shape (n_inputs,)
+        The weights of the sigmoid (two classes only).
+    b : float
+        The bias of the sigmoid (two classes only).
 
     Examples
     --------
@@ -49,49 +61,76 @@ class LogisticForm:
 
     @property
     def w(self) -> Floats:
-        """The weights of the sigmoid, for two classes."""
+        """Weights of the sigmoid, for two classes."""
         self._check_two()
         return np.asarray(self.weights[1] - self.weights[0])
 
     @property
     def b(self) -> float:
-        """The bias of the sigmoid, for two classes."""
+        """Bias of the sigmoid, for two classes."""
         self._check_two()
         return float(self.biases[1] - self.biases[0])
 
     def _check_two(self) -> None:
         if len(self.classes) != 2:
             raise OptionError(
-                f"A sigmoid is for two classes; here are {len(self.classes)}.",
-                hint="weights and biases are those of the softmax.",
+                f"The sigmoid is only defined for two classes; the model has {len(self.classes)}.",
+                hint="use `weights` and `biases`, the parameters of the softmax.",
             )
 
     def predict_proba(self, X: Any) -> Floats:
-        """P(class | x) by the formula, for rows of numbers in the order of `names`.
+        """Return P(class | x) computed from the weights and biases.
 
         Parameters
         ----------
-        X : array-like, shape (rows, numbers)
-            None of them missing.
+        X : array-like of shape (n_rows, n_inputs)
+            The inputs in the order of `names`, without missing values.
 
         Returns
         -------
-        ndarray, shape (rows, classes)
+        ndarray of shape (n_rows, n_classes)
+            The posterior of each class.
+
+        Examples
+        --------
+        >>> from countwise import DiscriminantClassifier, samples
+        >>> two = samples.load("weather").columns("temperature", "humidity", "play")
+        >>> form = DiscriminantClassifier().fit(two, "play").logistic_form()
+        >>> form.predict_proba([[66, 90], [80, 70]]).round(4).tolist()
+        [[0.4906, 0.5094], [0.1714, 0.8286]]
         """
         rows = np.atleast_2d(np.asarray(X, dtype=np.float64))
         if rows.shape[1] != len(self.names):
-            raise TableError(f"A row has {rows.shape[1]} numbers; the form has weights for {len(self.names)}.")
+            raise TableError(f"X has {rows.shape[1]} columns, but the logistic form has {len(self.names)} inputs.")
         if not np.isfinite(rows).all():
             raise TableError(
-                "A cell is missing or infinite: the formula needs every number.", hint="the model itself takes gaps."
+                "X has a missing or infinite value; the logistic form needs every input.",
+                hint="use predict_proba of the model, which accepts missing values.",
             )
         scores = rows @ self.weights.T + self.biases
         scores -= scores.max(axis=1, keepdims=True)
-        shares = np.exp(scores)
-        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+        odds = np.exp(scores)
+        return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
     def table(self) -> Grid:
-        """Weights and biases as a readable table; for two classes those of the sigmoid."""
+        """Return weights and biases as a table.
+
+        Returns
+        -------
+        Grid
+            A row for the bias and for each input. Two classes give one column, with the weights of the sigmoid; more
+            classes give a column for each class.
+
+        Examples
+        --------
+        >>> from countwise import DiscriminantClassifier, samples
+        >>> two = samples.load("weather").columns("temperature", "humidity", "play")
+        >>> print(DiscriminantClassifier().fit(two, "play").logistic_form().table())
+                             yes
+        bias          7.6581
+        temperature  -0.00542398
+        humidity     -0.0806966
+        """
         if len(self.classes) == 2:
             return Grid({"": ["bias", *self.names], f"{self.classes[1]}": [self.b, *map(float, self.w)]})
         columns = {str(c): [float(self.biases[k]), *map(float, self.weights[k])] for k, c in enumerate(self.classes)}
@@ -116,7 +155,7 @@ def _linear(b: float, w: Floats, names: tuple[str, ...]) -> str:
 
 
 def linear_form(model: Any) -> LogisticForm:
-    """The logistic form of a naive Bayes whose distributions are linear in their values."""
+    """Return the logistic form of a naive Bayes classifier whose distributions are linear in their values."""
     names: list[str] = []
     weights: list[Floats] = []
     biases = model.log_prior_
@@ -128,6 +167,7 @@ def linear_form(model: Any) -> LogisticForm:
     matrix = np.array(weights).reshape(len(names), len(biases)).T
     if not np.isfinite(matrix).all() or not np.isfinite(biases).all():
         raise OptionError(
-            "Some probability is 0, and its logarithm no weight.", hint="smoothing=1 keeps probabilities above 0."
+            "A probability is 0, so its logarithm, a weight of the logistic form, is infinite.",
+            hint="use smoothing=1, which keeps probabilities above 0.",
         )
     return LogisticForm(model.target_.name, tuple(model.classes_.tolist()), tuple(names), matrix, biases)

@@ -1,4 +1,4 @@
-"""What everything that is fitted has in common, whatever it learns."""
+"""Base class of all fitted models, and the warnings that they share."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from countwise.data.frames import Frame
 from countwise.data.schema import Schema
 from countwise.errors import CountwiseError, listed, warn
 
-__all__ = ["Model", "note_identifiers", "note_left_out", "note_many_classes", "restore_on_error", "rows_counted_from"]
+__all__ = ["Model", "note_identifiers", "note_many_classes", "note_skipped", "restore_on_error", "rows_counted_from"]
 
 
 class Model(Estimator):
-    """Settings by name, the columns met in training, and a refusal to predict before that."""
+    """Estimator with a schema of the training columns; it refuses to predict before it is fitted."""
 
     schema_: Schema
-    _learned: tuple[str, ...] = ()  # private attributes that a fit sets
+    _learned: tuple[str, ...] = ()  # private attributes set by fit
 
     def _check_fitted(self, *, answers: bool = True) -> None:
-        """Refuse to answer before there is anything to answer from."""
+        """Raise an error if the model is not fitted."""
         refuse_unfitted(self)
 
     def _open(self, X: Any) -> Frame:
-        """The rows to predict, their columns matched to those of training."""
+        """Open the rows to predict and match their columns to those of training."""
         self._check_fitted()
         return self.schema_.opened(X)
 
     @staticmethod
     def _names(frame: Frame) -> dict[str, Any]:
-        """The columns as scikit-learn counts and names them."""
+        """Return the attributes `n_features_in_` and `feature_names_in_` of scikit-learn."""
         sizes = [c.shape[1] if getattr(c, "ndim", 1) == 2 else 1 for c in frame.columns.values()]
         found: dict[str, Any] = {"n_features_in_": int(sum(sizes))}
         if frame.named:
@@ -42,14 +42,14 @@ class Model(Estimator):
         return found
 
     def _forget_all(self) -> None:
-        """Forget what was learned."""
+        """Delete all learned attributes."""
         for name in [n for n in vars(self) if n in self._learned or (n.endswith("_") and not n.startswith("_"))]:
             delattr(self, name)
 
 
 @contextmanager
 def rows_counted_from(start: int) -> Iterator[None]:
-    """Errors about a row of a slice name the row of the whole frame."""
+    """Make errors about a row of a slice name the row of the whole frame."""
     try:
         yield
     except CountwiseError as error:
@@ -58,7 +58,7 @@ def rows_counted_from(start: int) -> Iterator[None]:
 
 @contextmanager
 def restore_on_error(model: Any) -> Iterator[None]:
-    """Leave the model as it was if learning fails or is interrupted."""
+    """Restore the model if fitting fails or is interrupted."""
     before = dict(vars(model))
     try:
         yield
@@ -69,7 +69,7 @@ def restore_on_error(model: Any) -> Iterator[None]:
 
 
 def note_identifiers(schema: Schema, n_rows: int) -> None:
-    """Warn of nominal columns that have a value of their own in nearly every row."""
+    """Warn about nominal columns with a different value in nearly every row."""
     looks = [
         a.name
         for a in schema.attributes
@@ -79,21 +79,21 @@ def note_identifiers(schema: Schema, n_rows: int) -> None:
     if looks:
         warn(
             f"{listed(looks)} look{'s' * (len(looks) == 1)} like an identifier: "
-            "nearly every row has its own value. Hint: leave the column out, or declare it as text."
+            "nearly every row has a different value. Hint: drop the column, or declare it as text."
         )
 
 
 def note_many_classes(target: Nominal, n_rows: int) -> None:
-    """Warn of a numeric target that has nearly as many classes as rows."""
+    """Warn about a numeric target with nearly as many classes as rows."""
     numeric = all(isinstance(v, int | float) and not isinstance(v, bool) for v in target.values)
     if numeric and n_rows >= 100 and len(target.values) > max(20, 0.1 * n_rows):
         warn(
-            f"The target {target.name!r} has {len(target.values)} different numbers in {n_rows} rows, "
-            "and each is taken for a class. Hint: cut the target into ranges first, or use a regressor."
+            f"The target {target.name!r} has {len(target.values)} distinct numbers in {n_rows} rows, "
+            "and each is treated as a class. Hint: discretize the target first, or use a regressor."
         )
 
 
-def note_left_out(left_out: int, n_rows: int, target: str) -> None:
-    """Warn of rows without a target."""
-    if left_out:
-        warn(f"{left_out} of {n_rows} rows were left out: their target {target!r} is missing.")
+def note_skipped(skipped: int, n_rows: int, target: str) -> None:
+    """Warn about rows with a missing target."""
+    if skipped:
+        warn(f"{skipped} of {n_rows} rows were skipped: their target {target!r} is missing.")

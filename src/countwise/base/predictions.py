@@ -1,4 +1,4 @@
-"""What a classifier predicts for rows whose class is known, and how good that is."""
+"""Predictions of a classifier for rows whose class is known, and the scores computed from them."""
 
 from __future__ import annotations
 
@@ -25,39 +25,67 @@ __all__ = ["SCORES", "Predictions", "bounds", "greater", "predictions_of", "smal
 
 SCORES = ("accuracy", "balanced_accuracy", "log_loss", "brier", "roc_auc", "calibration_error")
 _LESS = frozenset({"log_loss", "brier", "calibration_error"})
-_SMALL = 1e-300  # a probability below it has lost digits, or is 0 because a double holds no smaller one
+_SMALL = 1e-300  # a smaller probability has lost digits or has underflowed to 0
 
 
 def greater(score: str) -> bool:
-    """Whether more of a score is better, as of all of scikit-learn's scorers."""
+    """Return whether a higher score is better; this holds for all of scikit-learn's scorers."""
     return score not in _LESS
 
 
 def bounds(score: str, n_classes: int) -> tuple[float, float]:
-    """The least and the greatest value of a score; unknown for scikit-learn's."""
+    """Return the lowest and the highest possible value of a score; infinite for scikit-learn's scorers."""
     if score not in SCORES:
         return -np.inf, np.inf
     return 0.0, {"log_loss": np.inf, "brier": 1.0 if n_classes == 2 else 2.0}.get(score, 1.0)
 
 
-@dataclass(frozen=True, eq=False)  # no slots: what is derived is kept
+@dataclass(frozen=True, eq=False)  # no slots: computed properties are cached
 class Predictions:
-    """What a classifier predicted for rows whose class is known.
+    """Predictions of a classifier for rows whose class is known.
 
     Parameters
     ----------
     classes : tuple
         All classes, in the order of the columns of `proba`.
-    codes : ndarray of int
-        The class of each row, as its place among the classes.
-    proba : ndarray, shape (rows, classes)
+    codes : ndarray of int of shape (n_rows,)
+        The true class of each row, as an index into `classes`.
+    proba : ndarray of shape (n_rows, n_classes)
         P(class | row).
-    predicted : ndarray of int, optional
-        The predicted class; by default the most probable one.
-    weights : ndarray, optional
+    predicted : ndarray of int of shape (n_rows,), default=None
+        The predicted class of each row, as an index into `classes`. By default the most probable class.
+    weights : ndarray of shape (n_rows,), default=None
+        The weight of each row. By default every row has weight 1.
+    logs : ndarray of shape (n_rows,), default=None
+        The logarithm of P(true class | row), if some probabilities are too small for `proba`. By default that of
+        `proba` is used.
+
+    Attributes
+    ----------
+    answered : ndarray of int of shape (n_rows,)
+        The predicted class of each row, as an index into `classes`.
+    weight : ndarray of shape (n_rows,)
         The weight of each row.
-    logs : ndarray, optional
-        Log P(true class | row), where some probabilities are too small for `proba`; see `small_logs`.
+    own : ndarray of shape (n_rows,)
+        P(true class | row).
+    log_own : ndarray of shape (n_rows,)
+        The logarithm of P(true class | row).
+    accuracy : float
+        The proportion of rows predicted correctly.
+    balanced_accuracy : float
+        The mean of the accuracies of the classes.
+    log_loss : float
+        The mean of -log P(true class | row).
+    zeros : int
+        The number of rows whose true class has probability 0.
+    brier : float
+        The Brier score.
+    roc_auc : float
+        The area under the ROC curve.
+    calibration_error : float
+        The expected calibration error over ten bins.
+    table : ndarray of shape (n_classes, n_classes)
+        The confusion matrix: rows are true classes, columns predicted classes.
 
     Examples
     --------
@@ -82,12 +110,12 @@ class Predictions:
 
     @lazy
     def answered(self) -> Indices:
-        """The predicted class."""
+        """Predicted class of each row, as an index into `classes`."""
         return _kernels.argmax_rows(self.proba) if self.predicted is None else self.predicted
 
     @lazy
     def weight(self) -> Floats:
-        """The weight of each row."""
+        """Weight of each row."""
         return np.ones(len(self)) if self.weights is None else np.asarray(self.weights, dtype=np.float64)
 
     @lazy
@@ -97,20 +125,58 @@ class Predictions:
 
     @lazy
     def log_own(self) -> Floats:
-        """Log P(true class | row); -inf where that is 0."""
+        """Logarithm of P(true class | row); -inf where the probability is 0."""
         if self.logs is not None:
             return self.logs
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.own))
 
     def take(self, rows: NDArray[Any] | slice) -> Predictions:
-        """The predictions for some rows."""
+        """Return the predictions for some of the rows.
+
+        Parameters
+        ----------
+        rows : ndarray or slice
+            The positions of the rows, or a mask.
+
+        Returns
+        -------
+        Predictions
+            The predictions for these rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from countwise.evaluation import Predictions
+        >>> found = Predictions(("no", "yes"), np.array([0, 1]), np.array([[0.8, 0.2], [0.7, 0.3]]))
+        >>> found.take(slice(0, 1)).accuracy
+        1.0
+        """
         predicted = None if self.predicted is None else self.predicted[rows]
         weights, logs = (None if part is None else part[rows] for part in (self.weights, self.logs))
         return Predictions(self.classes, self.codes[rows], self.proba[rows], predicted, weights, logs)
 
     def over(self, classes: tuple[Any, ...]) -> Predictions:
-        """The same over other classes, those of the rows among them; one that is new has probability 0."""
+        """Return the same predictions over another list of classes.
+
+        Parameters
+        ----------
+        classes : tuple
+            The new classes, including those of all rows. A class that the model does not know has probability 0.
+
+        Returns
+        -------
+        Predictions
+            The predictions over these classes.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from countwise.evaluation import Predictions
+        >>> found = Predictions(("no", "yes"), np.array([0, 1]), np.array([[0.8, 0.2], [0.7, 0.3]]))
+        >>> found.over(("no", "unknown", "yes")).proba.tolist()
+        [[0.8, 0.0, 0.2], [0.7, 0.0, 0.3]]
+        """
         if classes == self.classes:
             return self
         places = {c: i for i, c in enumerate(classes)}
@@ -122,7 +188,26 @@ class Predictions:
 
     @classmethod
     def joined(cls, parts: Sequence[Predictions]) -> Predictions:
-        """Several parts as one; classes that only later parts have got probability 0 before."""
+        """Concatenate predictions.
+
+        Parameters
+        ----------
+        parts : sequence of Predictions
+            The parts, in order. A class that a part lacks has probability 0 in its rows.
+
+        Returns
+        -------
+        Predictions
+            The predictions for all rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from countwise.evaluation import Predictions
+        >>> part = Predictions(("no", "yes"), np.array([0, 1]), np.array([[0.8, 0.2], [0.7, 0.3]]))
+        >>> len(Predictions.joined([part, part]))
+        4
+        """
         first, classes = parts[0], max((part.classes for part in parts), key=len)
         parts = [part.over(classes) for part in parts]
         predicted = None if first.predicted is None else np.concatenate([part.answered for part in parts])
@@ -138,43 +223,56 @@ class Predictions:
         )
 
     def majority(self, counts: NDArray[Any]) -> Predictions:
-        """The baseline that only knows how frequent the classes were in training.
+        """Return the baseline predictions that use only the class frequencies of the training rows.
 
         Parameters
         ----------
         counts : ndarray
-            How many training rows each class had; classes at the end may be left out.
+            The number of training rows of each class. Classes at the end may be omitted if they have none.
+
+        Returns
+        -------
+        Predictions
+            The most frequent class for every row, with the class frequencies as probabilities.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from countwise.evaluation import Predictions
+        >>> found = Predictions(("no", "yes"), np.array([0, 1]), np.array([[0.8, 0.2], [0.7, 0.3]]))
+        >>> found.majority(np.array([1, 3])).proba.tolist()
+        [[0.25, 0.75], [0.25, 0.75]]
         """
         known = np.zeros(len(self.classes))
         known[: len(counts)] = counts
-        shares = np.tile(known / max(float(known.sum()), 1e-300), (len(self), 1))
-        answered = np.full(len(self), int(np.argmax(known)), dtype=np.int64)
-        return Predictions(self.classes, self.codes, shares, answered, self.weights)
+        frequencies = np.tile(known / max(float(known.sum()), 1e-300), (len(self), 1))
+        predicted = np.full(len(self), int(np.argmax(known)), dtype=np.int64)
+        return Predictions(self.classes, self.codes, frequencies, predicted, self.weights)
 
     # -- scores --------------------------------------------------------------------------
 
     def _mean(self, values: NDArray[Any]) -> float:
         if self.weights is None:
             return float(values.mean()) if len(values) else float("nan")
-        total = float(self.weight.sum())  # sums, not dot products: BLAS would start threads of its own
+        total = float(self.weight.sum())  # sums, not dot products, because BLAS would start more threads
         return float((self.weight * values).sum()) / total if total > 0 else float("nan")
 
     @lazy
     def accuracy(self) -> float:
-        """The share of right answers."""
+        """Proportion of rows predicted correctly."""
         return self._mean(self.answered == self.codes)
 
     @lazy
     def balanced_accuracy(self) -> float:
-        """The mean, over the classes that are there, of the share of right answers."""
+        """Mean over the classes that occur of the proportion of their rows predicted correctly."""
         table = self.table
         rows = table.sum(axis=1)
-        there = rows > 0
-        return float((np.diag(table)[there] / rows[there]).mean()) if there.any() else float("nan")
+        occurs = rows > 0
+        return float((np.diag(table)[occurs] / rows[occurs]).mean()) if occurs.any() else float("nan")
 
     @lazy
     def log_loss(self) -> float:
-        """The mean of -log P(class | row); infinite if a row had a class of probability 0 (see `zeros`)."""
+        """Mean of -log P(true class | row); infinite if a true class has probability 0 (see `zeros`)."""
         counted = self.weight > 0
         if not counted.any():
             return float("nan")
@@ -182,104 +280,187 @@ class Predictions:
 
     @property
     def zeros(self) -> int:
-        """How many rows have a class to which probability 0 was given."""
+        """Number of rows whose true class has probability 0."""
         return int((np.isneginf(self.log_own) & (self.weight > 0)).sum())
 
     @lazy
     def brier(self) -> float:
-        """The mean squared distance of the probabilities from what is; of two classes that of one of them."""
+        """Brier score: the mean squared difference between the probabilities and the outcome (0 or 1).
+
+        For two classes it is that of one class, from 0 to 1; for more it is the sum over the classes, from 0 to 2.
+        """
         hit = np.zeros_like(self.proba)
         hit[np.arange(len(self)), self.codes] = 1.0
         return self._mean(((self.proba - hit) ** 2).sum(axis=1)) / (2.0 if len(self.classes) == 2 else 1.0)
 
     @lazy
     def roc_auc(self) -> float:
-        """The chance that a row of a class is ranked before one of another, averaged over the classes.
+        """Area under the ROC curve; for more than two classes the mean over the classes, one against the rest.
 
-        NaN where it is undefined: all rows are of one class, one of three or more classes is not there, or the
-        learner has no probabilities.
+        NaN if it is undefined: all rows have the same class, one of three or more classes does not occur, or the
+        learner predicts no probabilities.
         """
         if np.isnan(self.proba).any():
             return float("nan")
-        there = np.bincount(self.codes, self.weight, len(self.classes)) > 0
-        if there.sum() < 2 or (len(self.classes) > 2 and not there.all()):
+        occurs = np.bincount(self.codes, self.weight, len(self.classes)) > 0
+        if occurs.sum() < 2 or (len(self.classes) > 2 and not occurs.all()):
             return float("nan")
-        asked = [1] if len(self.classes) == 2 else range(len(self.classes))
-        return float(np.mean([area(self.proba[:, c], self.codes == c, self.weight) for c in asked]))
+        positive = [1] if len(self.classes) == 2 else range(len(self.classes))
+        return float(np.mean([area(self.proba[:, c], self.codes == c, self.weight) for c in positive]))
 
     @lazy
     def calibration_error(self) -> float:
-        """By how much the probability of the answer differs from how often it is right, over ten ranges."""
+        """Expected calibration error over ten bins of equal width.
+
+        The mean difference between the probability of the predicted class and the accuracy in its bin, weighted by
+        the rows. NaN if the learner predicts no probabilities.
+        """
         if np.isnan(self.proba).any():
-            return float("nan")  # there were answers, but no probabilities
+            return float("nan")  # the learner predicts no probabilities
         rows, predicted, right = self._bins(10)
         total = rows.sum()
         return float((rows * np.abs(predicted - right))[rows > 0].sum() / total) if total > 0 else float("nan")
 
     def score(self, name: str) -> float:
-        """A score by its name.
+        """Return a score by its name.
 
         Parameters
         ----------
-        name : {"accuracy", "balanced_accuracy", "log_loss", "brier", "roc_auc", "calibration_error"}
+        name : {'accuracy', 'balanced_accuracy', 'log_loss', 'brier', 'roc_auc', 'calibration_error'}
+            The score.
+
+        Returns
+        -------
+        float
+            Its value.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from countwise.evaluation import Predictions
+        >>> Predictions(("no", "yes"), np.array([0, 1]), np.array([[0.8, 0.2], [0.7, 0.3]])).score("accuracy")
+        0.5
         """
         if name not in SCORES:
             raise OptionError(
-                f"The score {name!r} is unknown.", hint=did_you_mean(name, SCORES) or f"give one of {listed(SCORES)}."
+                f"There is no score {name!r}.", hint=did_you_mean(name, SCORES) or f"use one of {listed(SCORES)}."
             )
         return float(getattr(self, name))
 
     def scores(self, names: Sequence[str] = SCORES) -> dict[str, float]:
-        """Several scores."""
+        """Return several scores.
+
+        Parameters
+        ----------
+        names : sequence of str, default=SCORES
+            The scores; by default all.
+
+        Returns
+        -------
+        dict of str to float
+            The value of each score.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from countwise.evaluation import Predictions
+        >>> found = Predictions(("no", "yes"), np.array([0, 1]), np.array([[0.8, 0.2], [0.7, 0.3]]))
+        >>> {name: round(value, 4) for name, value in found.scores(["accuracy", "brier"]).items()}
+        {'accuracy': 0.5, 'brier': 0.265}
+        """
         return {name: self.score(name) for name in names}
 
     # -- tables --------------------------------------------------------------------------
 
     @lazy
     def table(self) -> Floats:
-        """What each class was answered as: rows are classes, columns answers."""
+        """Confusion matrix: rows are true classes, columns predicted classes."""
         k = len(self.classes)
         counts = np.bincount(self.codes * k + self.answered, self.weight, k * k)
         return counts.astype(np.float64).reshape(k, k)
 
     def confusion(self) -> Grid:
-        """The same, to be read."""
+        """Return the confusion matrix as a table to print.
+
+        Returns
+        -------
+        Grid
+            A row for each true class: the number of rows by predicted class, and the proportion predicted correctly.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from countwise.evaluation import Predictions
+        >>> print(Predictions(("no", "yes"), np.array([0, 1]), np.array([[0.8, 0.2], [0.7, 0.3]])).confusion())
+        class  predicted no  predicted yes  right
+        no                1              0      1
+        yes               1              0      0
+        """
         columns: dict[str, list[Any]] = {"class": list(self.classes)}
-        for c, answers in zip(self.classes, self.table.T, strict=True):
-            columns[f"answered {c}"] = [_whole(n) for n in answers]
+        for c, column in zip(self.classes, self.table.T, strict=True):
+            columns[f"predicted {c}"] = [_whole(n) for n in column]
         rows = self.table.sum(axis=1)
         columns["right"] = np.where(rows > 0, np.diag(self.table) / np.maximum(rows, 1e-300), np.nan).tolist()
         return Grid(columns)
 
     def cost(self, costs: Floats) -> float:
-        """The mean cost of the answers.
+        """Return the mean cost of the predictions.
 
         Parameters
         ----------
-        costs : ndarray, shape (classes, answers)
-            What it costs to answer a class with another.
+        costs : ndarray of shape (n_classes, n_classes)
+            The cost of each error: rows are true classes, columns predicted classes.
+
+        Returns
+        -------
+        float
+            The mean cost of a row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from countwise.evaluation import Predictions
+        >>> found = Predictions(("no", "yes"), np.array([0, 1]), np.array([[0.8, 0.2], [0.7, 0.3]]))
+        >>> found.cost(np.array([[0.0, 1.0], [5.0, 0.0]]))
+        2.5
         """
         return float((self.table * costs).sum() / max(float(self.table.sum()), 1e-300))
 
     def _bins(self, n_bins: int, c: int | None = None) -> tuple[Floats, Floats, Floats]:
-        """By range of the probability: rows, mean probability, share of right answers (or of the class c)."""
+        """Return, by bin of the probability, the rows, the mean probability and the observed proportion."""
         p = self.proba[np.arange(len(self)), self.answered] if c is None else self.proba[:, c]
         right = (self.answered == self.codes) if c is None else (self.codes == c)
         return by_range(p, right, self.weight, n_bins)
 
     def reliability(self, of: Any = None, n_bins: int = 10) -> Grid:
-        """How often answers of a probability are right.
+        """Compare predicted probabilities with observed proportions, bin by bin.
 
         Parameters
         ----------
-        of : class, optional
-            The probability of this class, and how often it is the one; by default that of the answer.
+        of : object, default=None
+            The class whose probability is compared with its observed proportion. By default the probability of the
+            predicted class is compared with the accuracy.
         n_bins : int, default=10
-            Ranges of equal width; those without rows are left out.
+            The number of bins of equal width. Bins without rows are not shown.
+
+        Returns
+        -------
+        Grid
+            A row for each bin: its limits, the number of rows, the mean probability and the observed proportion
+            (`share`).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from countwise.evaluation import Predictions
+        >>> found = Predictions(("no", "yes"), np.array([0, 1]), np.array([[0.8, 0.2], [0.7, 0.3]]))
+        >>> print(found.reliability("yes", n_bins=2))
+        from   to  rows  probability  share
+           0  0.5     2         0.25    0.5
         """
         if of is not None and of not in self.classes:
             raise OptionError(
-                f"There is no class {of!r}.", hint=did_you_mean(str(of), [str(c) for c in self.classes])
+                f"There is no class {of!r}; the classes are {listed(self.classes)}.",
             )
         rows, predicted, right = self._bins(n_bins, None if of is None else self.classes.index(of))
         kept = np.flatnonzero(rows > 0)
@@ -308,15 +489,16 @@ def predictions_of(
     proba: bool = True,
     some: Callable[[Indices], Any] | None = None,
 ) -> Predictions:
-    """What a fitted classifier predicts for rows whose class is known, as a code among the values of the target.
+    """Return the predictions of a fitted classifier for rows whose class is known.
 
-    A class that the model never met has probability 0. Where the model is not asked for probabilities, or has none,
-    they are NaN. `some` gives some of the rows as the model takes them.
+    The classes are given as codes of the target. A class that the model has never seen has probability 0. If `proba`
+    is false or the model has no probabilities, they are NaN. `some` returns some of the rows in the form that the
+    model takes.
     """
     if not hasattr(model, "classes_"):
-        raise OptionError(f"{type(model).__name__} predicts no classes.", hint="give a classifier.")
+        raise OptionError(f"{type(model).__name__} predicts no classes.", hint="pass a classifier.")
     own, shape = coded(model.classes_, target), (len(codes), len(target.values))
-    shares, predicted, logs = np.broadcast_to(np.nan, shape), None, None
+    posterior, predicted, logs = np.broadcast_to(np.nan, shape), None, None
     with progress.quiet():
         if not proba and isinstance(model, AdditiveClassifier):
             predicted = own[model._codes(X)]
@@ -324,27 +506,28 @@ def predictions_of(
             predicted = coded(model.predict(X), target)  # a tally model predicts the most probable class
         if proba and hasattr(model, "predict_proba"):
             found = np.asarray(model.predict_proba(X), dtype=np.float64)
-            shares = found if shape[1] == len(own) and (own == np.arange(len(own))).all() else np.zeros(shape)
-            if shares is not found:
-                shares[:, own] = found
+            posterior = found if shape[1] == len(own) and (own == np.arange(len(own))).all() else np.zeros(shape)
+            if posterior is not found:
+                posterior[:, own] = found
         if proba and hasattr(model, "predict_log_proba"):
             place = np.full(shape[1], -1)
             place[own] = np.arange(len(own))
-            asked = some or (lambda which: rows_of(X, which))
-            mine = shares[np.arange(len(codes)), codes]
-            logs = small_logs(mine, place[codes], lambda which: model.predict_log_proba(asked(which)))
-    return Predictions(tuple(target.values), codes, shares, predicted, weights, logs)
+            select = some or (lambda which: rows_of(X, which))
+            mine = posterior[np.arange(len(codes)), codes]
+            logs = small_logs(mine, place[codes], lambda which: model.predict_log_proba(select(which)))
+    return Predictions(tuple(target.values), codes, posterior, predicted, weights, logs)
 
 
 def coded(labels: Any, target: Nominal) -> Indices:
-    """The place of each label among the classes."""
+    """Return the index of each label among the classes."""
     return target.encode(series_of(labels)[0], strict=True).astype(np.int64)
 
 
 def small_logs(own: Floats, place: Indices, ask: Callable[[Indices], Any]) -> Floats | None:
-    """Log P(true class | row) where some of these probabilities, `own`, are too small for a double; else None.
+    """Return log P(true class | row) if some of the probabilities `own` are too small for a double, otherwise None.
 
-    `place` is that of the class among the model's, -1 if it has none; `ask` gives log P(class | row) of some rows.
+    `place` is the index of the true class among those of the model, -1 if the model does not know it; `ask` returns
+    log P(class | row) of some rows.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""scikit-learn's protocol without its base classes: settings, tags, scores, `set_output`, metadata requests.
+"""The scikit-learn estimator protocol without its base classes.
 
-scikit-learn asks an estimator for methods, not for a base class. Nothing of it is imported before it asks:
-importing it costs more than most fits.
+It covers settings, tags, scores, `set_output` and metadata routing. scikit-learn itself is imported only when it is
+needed, because importing it takes longer than most fits.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _NOT_METADATA = {"self", "X", "y"}
 _LONGEST_VALUE = 200  # characters of one setting in a repr
 
 
-_KNOWN: dict[Any, dict[str, Any]] = {}  # signatures are slow to take apart
+_KNOWN: dict[Any, dict[str, Any]] = {}  # inspecting signatures is slow
 
 
 def _defaults(cls: Any) -> dict[str, Any]:
-    """The settings of a class and their defaults, in the order of its signature."""
+    """Return the settings of a class and their defaults, in the order of its signature."""
     if cls not in _KNOWN:
         own = cls.__init__ is not object.__init__
         _KNOWN[cls] = (
@@ -36,7 +36,7 @@ def _defaults(cls: Any) -> dict[str, Any]:
 
 
 def refuse_unfitted(model: Any) -> None:
-    """Raise scikit-learn's NotFittedError before there is anything to answer from."""
+    """Raise scikit-learn's NotFittedError if the model is not fitted."""
     if not model.__sklearn_is_fitted__():
         from sklearn.exceptions import NotFittedError
 
@@ -46,11 +46,11 @@ def refuse_unfitted(model: Any) -> None:
 
 
 class Estimator:
-    """What scikit-learn asks of every estimator, here of one that takes mixed columns with missing values."""
+    """Base of all estimators, by the scikit-learn protocol; they accept mixed columns with missing values."""
 
     _estimator_type: ClassVar[str | None] = None
-    _takes_names = True  # nominal columns
-    _ignored: ClassVar[tuple[str, ...]] = ()  # arguments that are there for scikit-learn alone
+    _takes_names = True  # whether nominal columns are accepted
+    _ignored: ClassVar[tuple[str, ...]] = ()  # arguments present only for scikit-learn
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -59,16 +59,23 @@ class Estimator:
     # -- settings ---------------------------------------------------------------------
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The settings by name.
+        """Return the settings by name.
 
         Parameters
         ----------
         deep : bool, default=True
-            Whether the settings of settings are included, as ``metric__p``.
+            Whether to include the settings of nested estimators, with keys such as ``metric__p``.
 
         Returns
         -------
-        dict
+        dict of str to object
+            The settings.
+
+        Examples
+        --------
+        >>> from countwise import Discretizer
+        >>> Discretizer("equal_width", n_bins=4).get_params()["n_bins"]
+        4
         """
         found: dict[str, Any] = {}
         for name in _defaults(type(self)):
@@ -78,16 +85,23 @@ class Estimator:
         return found
 
     def set_params(self, **params: Any) -> Self:
-        """Change settings; those of a setting as ``metric__p``.
+        """Change settings.
 
         Parameters
         ----------
-        **params
-            New values by name.
+        **params : object
+            New values by name. Settings of a nested estimator have keys such as ``metric__p``.
 
         Returns
         -------
         self
+            The estimator.
+
+        Examples
+        --------
+        >>> from countwise import Discretizer
+        >>> Discretizer().set_params(method="equal_width", n_bins=4)
+        Discretizer(method='equal_width', n_bins=4)
         """
         nested: dict[str, dict[str, Any]] = defaultdict(dict)
         for key, value in params.items():
@@ -117,7 +131,7 @@ class Estimator:
         line = f"{name}({', '.join(changed)})"
         return line if len(line) <= 79 else f"{name}(" + f",\n{' ' * (len(name) + 1)}".join(changed) + ")"
 
-    # -- what scikit-learn looks at -----------------------------------------------------
+    # -- tags and display ----------------------------------------------------------------
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "schema_")
@@ -130,12 +144,12 @@ class Estimator:
 
     @property
     def _repr_html_(self) -> Any:
-        """The diagram of notebooks; absent where scikit-learn is set to show text."""
+        """The diagram shown in notebooks; absent if scikit-learn is configured to show text."""
         from sklearn import get_config
         from sklearn.utils import estimator_html_repr
 
         if get_config()["display"] != "diagram":
-            raise AttributeError("_repr_html_ is there only if scikit-learn's 'display' is 'diagram'.")
+            raise AttributeError("_repr_html_ is defined only if scikit-learn's 'display' option is 'diagram'.")
         return lambda: estimator_html_repr(self)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
@@ -156,7 +170,13 @@ class Estimator:
     # -- metadata routing ----------------------------------------------------------------
 
     def get_metadata_routing(self) -> Any:
-        """Which metadata each method asks for, as scikit-learn's routers want it."""
+        """Return which metadata each method requests, for scikit-learn's metadata routing.
+
+        Returns
+        -------
+        MetadataRequest
+            The requests of `fit`, `partial_fit` and `score`.
+        """
         from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_object
 
         if hasattr(self, "_metadata_request"):
@@ -171,7 +191,7 @@ class Estimator:
 
     @classmethod
     def _metadata(cls, method: str) -> list[str]:
-        """What a method takes beside the table and the target."""
+        """Return the parameters of a method besides the table and the target."""
         found = getattr(cls, method, None)
         if found is None:
             return []
@@ -198,36 +218,40 @@ class Estimator:
         return self
 
     def set_fit_request(self, **metadata: bool | str | None) -> Self:
-        """Whether routers pass metadata such as `sample_weight` to `fit`.
+        """Choose which metadata, such as `sample_weight`, scikit-learn's metadata routing passes to `fit`.
 
         Parameters
         ----------
         **metadata : bool, str or None
-            As scikit-learn's `set_fit_request` takes it.
+            For each parameter of `fit`: True passes it, False does not, None raises an error if it is given, and a
+            string is the name under which it is passed to the meta-estimator.
 
         Returns
         -------
         self
+            The estimator.
         """
         return self._request("fit", metadata)
 
     def set_score_request(self, **metadata: bool | str | None) -> Self:
-        """Whether routers pass `sample_weight` to `score`.
+        """Choose whether scikit-learn's metadata routing passes `sample_weight` to `score`.
 
         Parameters
         ----------
         **metadata : bool, str or None
-            As scikit-learn's `set_score_request` takes it.
+            For each parameter of `score`: True passes it, False does not, None raises an error if it is given, and a
+            string is the name under which it is passed to the meta-estimator.
 
         Returns
         -------
         self
+            The estimator.
         """
         return self._request("score", metadata)
 
 
 class Classifier(Estimator):
-    """What scikit-learn asks of a classifier."""
+    """Base of classifiers, by the scikit-learn protocol."""
 
     _estimator_type = "classifier"
 
@@ -239,19 +263,36 @@ class Classifier(Estimator):
         return tags
 
     def predict_log_proba(self, X: Any) -> Floats:
-        """Log P(class | row)."""
+        """Return the logarithm of the posterior probability of each class; -inf for a probability of 0.
+
+        Examples
+        --------
+        >>> from countwise import NeighborsClassifier, samples
+        >>> rain = samples.load("rain")
+        >>> model = NeighborsClassifier(3).fit(rain.X, rain.y)
+        >>> model.predict_log_proba([{"wind": "north", "temp": 20}]).round(4).tolist()
+        [[-0.4055, -1.0986]]
+        """
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))  # type: ignore[attr-defined]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy: the share of rows whose class is predicted."""
+        """Return the accuracy: the proportion of rows whose class is predicted correctly.
+
+        Examples
+        --------
+        >>> from countwise import NaiveBayesClassifier, samples
+        >>> tennis = samples.load("tennis")
+        >>> round(NaiveBayesClassifier().fit(tennis.X, tennis.y).score(tennis.X, tennis.y), 4)
+        0.9286
+        """
         from sklearn.metrics import accuracy_score
 
         return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))  # type: ignore[attr-defined]
 
 
 class Regressor(Estimator):
-    """What scikit-learn asks of a regressor."""
+    """Base of regressors, by the scikit-learn protocol."""
 
     _estimator_type = "regressor"
 
@@ -263,14 +304,22 @@ class Regressor(Estimator):
         return tags
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """R²: one minus the residual sum of squares over the total sum of squares."""
+        """Return R²: one minus the residual sum of squares divided by the total sum of squares.
+
+        Examples
+        --------
+        >>> from countwise import TreeRegressor, samples
+        >>> hours = samples.load("hours")
+        >>> round(TreeRegressor().fit(hours.X, hours.y).score(hours.X, hours.y), 4)
+        1.0
+        """
         from sklearn.metrics import r2_score
 
         return float(r2_score(y, self.predict(X), sample_weight=sample_weight))  # type: ignore[attr-defined]
 
 
 class Transformer(Estimator):
-    """What scikit-learn asks of a transformer."""
+    """Base of transformers, by the scikit-learn protocol."""
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import TransformerTags
@@ -280,45 +329,64 @@ class Transformer(Estimator):
         return tags
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
-        """Learn from a table and transform it.
+        """Fit to a table and transform it.
 
         Parameters
         ----------
-        X : any table
+        X : table
             The rows.
-        y : array-like, optional
-            Their targets.
-        **fit_params
-            As for `fit`.
+        y : array-like of shape (n_rows,), default=None
+            The target of each row, if the transformer uses it.
+        **fit_params : object
+            Further arguments of `fit`, such as `sample_weight`.
 
         Returns
         -------
-        table of the same kind, or of the kind that `set_output` asks for
+        table
+            The transformed columns, in a table of the same type as X unless `set_output` was called.
+
+        Examples
+        --------
+        >>> from countwise import Discretizer
+        >>> Discretizer("equal_width", n_bins=2).fit_transform({"temp": [12, 18, 30]})["temp"].tolist()
+        ['<= 21', '<= 21', '> 21']
         """
         return self.fit(X, y, **fit_params).transform(X)  # type: ignore[attr-defined]
 
     def set_output(self, *, transform: str | None = None) -> Self:
-        """In which kind of table `transform` gives its columns.
+        """Choose the type of table that `transform` returns.
 
         Parameters
         ----------
-        transform : {"default", "pandas", "polars"} or None
-            None leaves it as it is.
+        transform : {'default', 'pandas', 'polars'} or None, default=None
+            'default' returns the type of the input, 'pandas' and 'polars' a DataFrame of that library. None changes
+            nothing.
 
         Returns
         -------
         self
+            The transformer.
+
+        Examples
+        --------
+        >>> from countwise import Discretizer
+        >>> cutter = Discretizer("equal_width", n_bins=2, encode="codes").set_output(transform="pandas")
+        >>> print(cutter.fit_transform({"temp": [12, 18, 30]}))
+           temp
+        0   0.0
+        1   0.0
+        2   1.0
         """
         if transform is not None:
             self._sklearn_output_config = {"transform": transform}
         return self
 
     def _output_wanted(self) -> str | None:
-        """The kind of table asked for by `set_output`, here or for all of scikit-learn."""
+        """Return the type of table chosen by `set_output`, here or in scikit-learn's configuration."""
         own: str | None = getattr(self, "_sklearn_output_config", {}).get("transform")
         if own is not None or "sklearn" not in sys.modules:
             return own
         from sklearn import get_config
 
-        asked: str | None = get_config()["transform_output"]
-        return asked
+        configured: str | None = get_config()["transform_output"]
+        return configured

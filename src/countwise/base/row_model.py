@@ -1,4 +1,4 @@
-"""The base of learners that need the rows themselves: one `fit`, and one door for the rows of a prediction."""
+"""Base class of learners that need the training rows themselves, not only tallies."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels, progress
-from countwise.base.model import Model, note_left_out, restore_on_error, rows_counted_from
+from countwise.base.model import Model, note_skipped, restore_on_error, rows_counted_from
 from countwise.data.attributes import Nominal, Numeric
 from countwise.data.columns import refuse_infinity
 from countwise.data.frames import Frame
@@ -25,18 +25,18 @@ Result = TypeVar("Result")
 
 
 def encode_finite(schema: Schema, frame: Frame, weights: Any = None, *, strict: bool = False) -> Table:
-    """The rows of a frame encoded; an infinite number is an error."""
+    """Encode the rows of a frame; an infinite number is an error."""
     table = schema.encode(frame, weights, strict=strict)
     refuse_infinity({a.name: table[a.name] for a in schema.attributes if isinstance(a, Numeric)})
     return table
 
 
 class RowModel(Model):
-    """A model that needs rows to learn from.
+    """Model that learns from rows.
 
-    A learner writes `_check_settings`, `_learn` (all learned attributes from the rows), `_derive` (what follows from
-    them) and, for model files, `_state` and `_revive`. One that also learns from rows outside memory extends
-    `_learn_from`.
+    A learner implements `_check_settings`, `_learn` (returns all learned attributes), `_derive` (computes what
+    depends on them) and, for model files, `_state` and `_revive`. A learner that can also learn from rows outside
+    memory extends `_learn_from`.
     """
 
     target_: Any
@@ -45,44 +45,55 @@ class RowModel(Model):
     n_features_in_: int
     _label_type: np.dtype[Any] | None
     _numbers: bool = False  # whether the target is numeric
-    _block: int = 1 << 12  # rows of a prediction at a time
+    _block: int = 1 << 12  # rows predicted at a time
 
-    # -- to be written by each learner ------------------------------------------------
+    # -- implemented by each learner ----------------------------------------------------
 
     def _check_settings(self) -> None:
-        """Refuse settings that have no meaning."""
+        """Raise an error if a setting is invalid."""
 
     def _learn(self, rows: Memory) -> dict[str, Any]:
-        """The learned attributes, `schema_` and `target_` among them."""
+        """Return the learned attributes, including `schema_` and `target_`."""
         raise NotImplementedError
 
     def _derive(self) -> None:
-        """Set what follows from the learned attributes."""
+        """Set the attributes that depend on the learned ones."""
         raise NotImplementedError
 
     def _state(self) -> dict[str, Any]:
-        """The learned attributes as plain data, for the model file."""
+        """Return the learned attributes as plain data, for the model file."""
         raise NotImplementedError
 
     def _revive(self, state: Mapping[str, Any]) -> None:
-        """Take over what `_state` wrote."""
+        """Restore the learned attributes from the data of `_state`."""
         raise NotImplementedError
 
     # -- learning -----------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from the rows of a table."""
+        """Fit the model to training rows.
+
+        A previous fit is discarded. Rows with a missing target are skipped, with a warning.
+
+        Examples
+        --------
+        >>> from countwise import NeighborsClassifier, samples
+        >>> weather = samples.load("weather")
+        >>> model = NeighborsClassifier(3).fit(weather.frame, "play")
+        >>> model.n_rows_, model.classes_.tolist()
+        (14, ['no', 'yes'])
+        """
         self._check_settings()
         with restore_on_error(self):
             found = self._learn_from(X, y, sample_weight)
             self._forget_all()
             vars(self).update(found)
-            note_left_out(self.n_left_out_, self.n_left_out_ + self.n_rows_, self.target_.name)
+            note_skipped(self.n_left_out_, self.n_left_out_ + self.n_rows_, self.target_.name)
             self._derive()
         return self
 
     def _learn_from(self, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
-        """All learned attributes, from the rows opened once; an error names the user's own row."""
+        """Open the rows and return all learned attributes; an error names the row of the user's table."""
         rows = open_whole(dense(X), y, sample_weight, numbers=self._numbers)
         try:
             found = self._learn(rows)
@@ -97,7 +108,7 @@ class RowModel(Model):
         }
 
     def _encode_target(self, rows: Memory) -> tuple[Any, NDArray[Any]]:
-        """The target attribute and its value in each row: a code, or a number."""
+        """Return the target attribute and its value in each row: a code, or a number."""
         if self._numbers:
             return Numeric(rows.name), np.asarray(rows.target, dtype=np.float64)
         target = Nominal(rows.name, grows=True).learn(rows.target)
@@ -109,13 +120,16 @@ class RowModel(Model):
         return super()._open(dense(X))
 
     def _table(self, frame: Frame, start: int, stop: int) -> Table:
-        """Rows start to stop encoded; an error names the row of the whole frame."""
+        """Encode the rows from `start` to `stop`; an error names the row of the whole frame."""
         with rows_counted_from(start):
             strict = getattr(self, "unseen", "ignore") == "error"
             return encode_finite(self.schema_, frame.slice(start, stop), strict=strict)
 
     def _in_blocks(self, X: Any, work: Callable[[Frame, int, int], Result], *, parallel: bool = True) -> list[Result]:
-        """`work(frame, start, stop)` of each block of rows, in order; not in parallel if the work itself is."""
+        """Return `work(frame, start, stop)` of each block of rows, in order.
+
+        Set `parallel` to false if the work itself uses threads.
+        """
         frame = self._open(X)
         if parallel:
             shown = progress.current()

@@ -1,7 +1,7 @@
-"""What everything learned by counting has in common: fitting in one go or in pieces, merging, forgetting.
+"""Base class of learners whose learned state is a set of tallies: fitting, merging and forgetting.
 
-A new learner writes `_infer_schema`, `_terms` and `_estimate`. `tallies_` is the only learned state: everything else
-is derived from it and can be thrown away. docs/architecture.md tells the way of a row.
+A new learner implements `_infer_schema`, `_terms` and `_estimate`. `tallies_` is the only learned state: every other
+attribute is derived from it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.base.model import Model, note_identifiers, note_left_out, note_many_classes, restore_on_error
+from countwise.base.model import Model, note_identifiers, note_many_classes, note_skipped, restore_on_error
 from countwise.base.term import Term, blank_tallies, requests_of
 from countwise.data.attributes import Nominal
 from countwise.data.frames import Frame
@@ -31,7 +31,7 @@ __all__ = ["TallyModel"]
 
 @contextmanager
 def _rows_as_given(part: Memory | EnginePart) -> Iterator[None]:
-    """Errors about a row name the row of the user's table."""
+    """Make errors about a row name the row of the user's table."""
     try:
         yield
     except CountwiseError as error:
@@ -39,7 +39,11 @@ def _rows_as_given(part: Memory | EnginePart) -> Iterator[None]:
 
 
 class TallyModel(Model):
-    """A learner whose learned state is its tallies."""
+    """Learner whose learned state is its tallies.
+
+    Because tallies can be added and subtracted, rows can be added (`partial_fit`), removed (`forget`), and models can
+    be merged (``a + b``), all without the earlier rows.
+    """
 
     target_: Nominal
     tallies_: dict[str, Any]
@@ -49,66 +53,104 @@ class TallyModel(Model):
     feature_names_in_: NDArray[Any]
     _learned = ("_built", "_expected", "_groups", "_label_type", "_known_target", "_waiting")
 
-    # -- to be written by each learner ----------------------------------------
+    # -- implemented by each learner -----------------------------------------
 
     def _infer_schema(self, frame: Frame) -> Schema:
-        """What each column is, before its domain is learned."""
+        """Return the type of each column, before its values are learned."""
         raise NotImplementedError
 
     def _terms(self, schema: Schema, target: str) -> list[Term]:
-        """What is to be tallied, and by which rule."""
+        """Return the terms: which columns are tallied, and by which distribution."""
         raise NotImplementedError
 
     def _estimate(self) -> None:
-        """Derive all parameters from `tallies_`."""
+        """Estimate all parameters from `tallies_`."""
         raise NotImplementedError
 
     def _coerce_input(self, X: Any) -> Any:
-        """The table in a form that the learner takes."""
+        """Convert the table to a form that the learner accepts."""
         return X
 
     def _needs_target(self) -> bool:
-        """Whether rows without a target teach nothing."""
+        """Return whether rows without a target are skipped."""
         return True
 
     # -- learning ------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from a table."""
+        """Fit the model to training rows.
+
+        A previous fit is discarded. Rows with a missing target are skipped, with a warning. A file is read in chunks,
+        so it may be larger than memory.
+
+        Examples
+        --------
+        >>> from countwise import NaiveBayesClassifier, samples
+        >>> tennis = samples.load("tennis")
+        >>> model = NaiveBayesClassifier().fit(tennis.X, tennis.y)
+        >>> model = NaiveBayesClassifier().fit(tennis.frame, "play")  # the same; the target is a column of the table
+        >>> model.class_count_.tolist()
+        [5, 9]
+        """
         with restore_on_error(self):
             self._forget_all()
             return self._learn(X, y, sample_weight)
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from more rows; in any split the same as `fit` on all of them."""
+        """Add training rows to the model.
+
+        The result is the same as that of `fit` on all rows together, however they are split.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from countwise import NaiveBayesClassifier, samples
+        >>> tennis = pd.DataFrame(samples.load("tennis").frame)
+        >>> model = NaiveBayesClassifier().partial_fit(tennis[:6], "play").partial_fit(tennis[6:], "play")
+        >>> model.n_rows_, model.class_count_.tolist()
+        (14, [5, 9])
+        """
         with restore_on_error(self):
             if classes is not None and not hasattr(self, "target_"):
                 self._expected = [c.item() if isinstance(c, np.generic) else c for c in np.asarray(classes)]
             return self._learn(X, y, sample_weight, allow_incomplete=True)
 
     def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Forget rows, as if they had never been there."""
+        """Remove training rows from the model.
+
+        The result is the same as that of `fit` without these rows. The rows are subtracted from the tallies; values
+        and classes that no other row has are removed too.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from countwise import NaiveBayesClassifier, samples
+        >>> tennis = pd.DataFrame(samples.load("tennis").frame)
+        >>> model = NaiveBayesClassifier().fit(tennis, "play")
+        >>> model.forget(tennis[12:], "play").class_count_.tolist()
+        [4, 8]
+        """
         self._check_fitted(answers=False)
         with restore_on_error(self):
             for part in self._open_parts(X, y, sample_weight):
                 with _rows_as_given(part):
                     self._subtract_rows(part)
             if not self.tallies_[self.target_.name].table.sum() > 0:
-                raise TableError("Forgetting these rows would leave no training data.")
+                raise TableError("Forgetting these rows would leave no training rows.", hint="keep at least one row.")
             self._shrink_domains()
             self._estimate_or_wait(allow_incomplete=False)
         return self
 
     def _subtract_rows(self, part: Memory | EnginePart) -> None:
-        """Subtract a part from the tallies; a value or class that was never counted is an error."""
-        target = self._same_kind_of_target(part.known)
+        """Subtract rows from the tallies; a value or class that was never counted is an error."""
+        target = self._matching_target(part.known)
         fixed = Nominal(target.name, target.values, grows=False) if isinstance(part, Memory) else target
         counted = part.count(self.schema_, fixed, self._requests, type(self).__name__, learn=False)
         self.tallies_ = {name: tally - counted.tallies[name] for name, tally in self.tallies_.items()}
         self.n_rows_ -= counted.n_rows
 
     def _shrink_domains(self) -> None:
-        """Values, words and classes that only forgotten rows had leave their domains, as if never met."""
+        """Remove the values, words and classes that only forgotten rows had."""
         left: dict[str, Any] = {self.target_.name: self.target_.without(self.tallies_[self.target_.name].of_last)}
         for part in self._terms(self.schema_, self.target_.name):
             tally = self.tallies_[part.key]
@@ -124,17 +166,39 @@ class TallyModel(Model):
         self.tallies_ = {name: tally.within(left) for name, tally in self.tallies_.items()}
 
     def __add__(self, other: object) -> Self:
-        """A model as if fitted on the rows of both."""
+        """Merge two models: the result is the same as that of `fit` on the rows of both.
+
+        Parameters
+        ----------
+        other : estimator of the same class
+            A fitted model with the same settings and the same target.
+
+        Returns
+        -------
+        estimator
+            A new model; neither operand changes.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from countwise import NaiveBayesClassifier, samples
+        >>> tennis = pd.DataFrame(samples.load("tennis").frame)
+        >>> a, b = (NaiveBayesClassifier().fit(half, "play") for half in (tennis[:7], tennis[7:]))
+        >>> (a + b).n_rows_
+        14
+        """
         if type(other) is not type(self):
             return NotImplemented
         self._check_fitted(answers=False)
         other._check_fitted(answers=False)
         if self._settings() != other._settings():
-            raise TableError("Models with different settings cannot be merged.", hint="fit both with the same ones.")
+            raise TableError(
+                "Models with different settings cannot be merged.", hint="fit both with the same settings."
+            )
         if self.target_.name != other.target_.name:
             raise TableError(
                 f"The models predict different targets: {self.target_.name!r} and {other.target_.name!r}.",
-                hint="models are merged over the same target.",
+                hint="fit both models with the same target.",
             )
         merged = self._blank()
         merged._add_tallies(self)
@@ -142,25 +206,25 @@ class TallyModel(Model):
         merged._estimate_or_wait(allow_incomplete=True)
         return merged
 
-    # -- models of pieces ----------------------------------------------------------------
+    # -- models of parts of the rows ------------------------------------------------------
 
     def _adds_up(self) -> bool:
-        """Whether all that is learned follows from the tallies: models of pieces then add up to that of all rows."""
+        """Return whether everything learned follows from the tallies, so that merged models equal one fit."""
         return True
 
     def _blank(self) -> Self:
-        """A model with the same settings that has learned nothing."""
+        """Return an unfitted model with the same settings."""
         return type(self)(**self.get_params(deep=False))
 
     def _tally_rows(self, rows: Memory) -> Self:
-        """A model that has counted some rows, and estimated nothing from them yet."""
+        """Return a model that has tallied some rows, without estimating any parameter."""
         model = self._blank()
         if rows.frame.n_rows:
             model._learn_part(rows)
         return model
 
     def _add_tallies(self, other: Self) -> None:
-        """Add what another model has counted; nothing is derived from it yet, and the other stays as it is."""
+        """Add the tallies of another model, without estimating any parameter; the other is unchanged."""
         if not hasattr(other, "tallies_"):
             return
         if not hasattr(self, "tallies_"):
@@ -175,37 +239,37 @@ class TallyModel(Model):
         self.n_left_out_ += other.n_left_out_
 
     def _open_parts(self, X: Any, y: Any, sample_weight: Any) -> Iterator[Memory | EnginePart]:
-        """The parts of a table: rows in memory, pieces of a file, or a relation of an engine."""
+        """Yield the parts of a table: rows in memory, chunks of a file, or an engine table."""
         return open_parts(self._coerce_input(X), y, sample_weight, needs_target=self._needs_target())
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, *, allow_incomplete: bool = False) -> Self:
-        left_out, n_rows, name = 0, 0, ""
+        skipped, n_rows, name = 0, 0, ""
         for part in self._open_parts(X, y, sample_weight):
-            left_out, n_rows, name = left_out + part.left_out, n_rows + part.n_rows, part.name
+            skipped, n_rows, name = skipped + part.left_out, n_rows + part.n_rows, part.name
             if part.n_rows or isinstance(part, EnginePart):
                 self._learn_part(part)
         if not n_rows:
-            raise TableError("The table is empty: at least one row with a target is needed.")
-        self.n_left_out_ += left_out
-        note_left_out(left_out, n_rows + left_out, name)
+            raise TableError("The table is empty; at least one row with a target is needed.")
+        self.n_left_out_ += skipped
+        note_skipped(skipped, n_rows + skipped, name)
         note_identifiers(self.schema_, self.n_rows_)
         note_many_classes(self.target_, self.n_rows_)
         self._estimate_or_wait(allow_incomplete=allow_incomplete)
         return self
 
     def _learn_part(self, part: Memory | EnginePart) -> None:
-        """Count one part, and add what it counted."""
+        """Count one part and add its tallies."""
         with _rows_as_given(part):
             self._count_in(part)
 
     def _count_in(self, part: Memory | EnginePart) -> None:
-        """Infer the schema, or take the one there is; learn domains; fill the tallies, and add them."""
+        """Infer the schema or reuse the present one, learn new values, and add the tallies of a part."""
         fresh = not hasattr(self, "tallies_")
         if fresh:
             schema, target = self._infer_schema(part.frame), self._first_target(part.name)
         else:
             self._retype_empty_columns(self._infer_schema(part.matched(self.schema_)))
-            schema, target = self.schema_, self._same_kind_of_target(part.known)
+            schema, target = self.schema_, self._matching_target(part.known)
         counted = part.count(schema, target, self._requests, type(self).__name__)
         if fresh:
             vars(self).update(self._names(part.frame))
@@ -222,14 +286,17 @@ class TallyModel(Model):
         return requests_of(terms, target)
 
     def _terms_now(self) -> list[Term]:
-        """The terms of the model as it is; those that were counted last, if nothing has changed since."""
+        """Return the current terms, reusing those of the last count if nothing has changed since."""
         schema, target, terms = vars(self).pop("_built", (None, None, None))
         if terms is not None and schema is self.schema_ and target is self.target_:
             return list(terms)
         return self._terms(self.schema_, self.target_.name)
 
     def _estimate_or_wait(self, *, allow_incomplete: bool) -> None:
-        """Derive the parameters; where rows come in pieces, too few are no error before an answer is asked for."""
+        """Estimate the parameters.
+
+        If `allow_incomplete` is true, too few rows are an error only when a prediction is requested.
+        """
         self._waiting: TooFewRows | None = None
         try:
             self._estimate()
@@ -239,7 +306,7 @@ class TallyModel(Model):
             self._waiting = reason
 
     def _retype_empty_columns(self, other: Schema) -> None:
-        """A column of which nothing but missing cells was met is whatever it turns out to be."""
+        """Give a column with only missing values so far the type that it has in `other`."""
         unknown = {
             a.name: other[a.name]
             for a in self.schema_.attributes
@@ -251,13 +318,13 @@ class TallyModel(Model):
         fresh = blank_tallies(self._terms(self.schema_, self.target_.name), self.target_)
         for name, blank in fresh.items():
             kept = self.tallies_.get(name)
-            if isinstance(blank, Scatter | Rows):  # the cells of what was not known are missing in it
+            if isinstance(blank, Scatter | Rows):  # the values of the retyped column are missing in it
                 kept = replace(self.tallies_[name], of=blank.of)
             fresh[name] = kept if type(kept) is type(blank) else blank
         self.tallies_ = fresh
 
     def _is_unknown(self, a: Any) -> bool:
-        """Whether nothing but missing cells was met of an attribute."""
+        """Return whether all values of an attribute have been missing so far."""
         return type(a) is Nominal and bool(a.grows) and not a.values
 
     def _first_target(self, name: str) -> Nominal:
@@ -266,10 +333,10 @@ class TallyModel(Model):
         expected = tuple(sorted(self._expected))
         return Nominal(name, expected, grows=True, fixed=expected)
 
-    def _same_kind_of_target(self, known: bool) -> Nominal:
+    def _matching_target(self, known: bool) -> Nominal:
         if known != getattr(self, "_known_target", True):
             raise TableError(
-                "Some rows came with a class and some without.", hint="give y for all pieces, or for none."
+                "Some rows were passed with a target and some without.", hint="pass y for all chunks, or for none."
             )
         return self.target_
 
@@ -278,14 +345,15 @@ class TallyModel(Model):
             other = tallies.get(name)
             if type(other) is not type(tally) or getattr(other, "higher", None) != getattr(tally, "higher", None):
                 raise TableError(
-                    "The settings have changed so that what was counted no longer serves.", hint="call fit anew."
+                    "The settings have changed, and the tallies of the earlier rows do not fit them.",
+                    hint="call fit again with all rows.",
                 )
         self.schema_ = self.schema_ | schema
         self.target_ = self.target_.join(target)
         self.tallies_ = add_all(self.tallies_, tallies)
 
     def _adopt(self, other: Self) -> None:
-        """Take over what another model of the same kind has learned."""
+        """Copy the learned attributes of another model of the same class."""
         learned = ("schema_", "target_", "tallies_", "n_rows_", "n_left_out_", "n_features_in_")
         for name in (*learned, "_label_type", "_known_target", "_library"):
             setattr(self, name, getattr(other, name, None))
@@ -293,7 +361,7 @@ class TallyModel(Model):
             self.feature_names_in_ = other.feature_names_in_
 
     def _state(self) -> dict[str, Any]:
-        """All that was learned beside the schema, as plain data for the model file."""
+        """Return everything learned besides the schema as plain data, for the model file."""
         return {
             "known": bool(getattr(self, "_known_target", True)),
             "library": getattr(self, "_library", None),
@@ -301,7 +369,7 @@ class TallyModel(Model):
         }
 
     def _revive(self, state: Mapping[str, Any]) -> None:
-        """Take over what `_state` wrote."""
+        """Restore the learned attributes from the data of `_state`."""
         self._known_target = bool(state.get("known", True))
         if state.get("library") in ("pandas", "polars", "pyarrow", "mapping"):
             self._library = state["library"]
@@ -311,13 +379,13 @@ class TallyModel(Model):
         self._estimate()
 
     def _release(self) -> None:
-        """Give back the memory of what was only needed to estimate."""
+        """Free memory that was only needed for the estimation."""
         for tally in self.tallies_.values():
             if isinstance(tally, Values):
                 tally.release()
 
     def _settings(self) -> Any:
-        """What must be the same in two models that are to be merged, in a form that can be compared."""
+        """Return the settings in a comparable form; merged models must agree in them."""
         return {name: plain(value) for name, value in self.get_params(deep=False).items()}
 
     def _check_fitted(self, *, answers: bool = True) -> None:

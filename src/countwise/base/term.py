@@ -1,4 +1,4 @@
-"""Terms: a derived column and its distribution. A model is a list of terms; its answer is their sum."""
+"""Terms: a derived column and its distribution. A model is a list of terms; its log-joint is their sum."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ __all__ = ["Term", "blank_tallies", "derive", "derive_checked", "make_terms", "n
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One term of a model: the column that it is about, and its distribution in each class."""
+    """One term of a model: a derived column and its distribution in each class."""
 
     derived: Derived
     distribution: Any
     of: Any = field(init=False, repr=False, compare=False)  # the attribute as the tally sees it
     key: str = field(init=False, repr=False, compare=False)  # the name of the tally and of the derived column
-    columns: tuple[str, ...] = field(init=False, repr=False, compare=False)  # of the table, that it is made of
-    as_given: bool = field(init=False, repr=False, compare=False)  # whether it is about a column as it is
+    columns: tuple[str, ...] = field(
+        init=False, repr=False, compare=False
+    )  # the columns of the table that it is derived from
+    as_given: bool = field(init=False, repr=False, compare=False)  # whether it is a column of the table, unchanged
 
     def __post_init__(self) -> None:
         derived = self.derived
@@ -36,7 +38,7 @@ class Term:
 
 
 def make_terms(distributions: Sequence[tuple[Attribute, Any]], taken: Container[str]) -> list[Term]:
-    """A term for each attribute; attributes that a distribution takes together share one, at the first's place."""
+    """Make a term for each attribute; attributes modeled jointly share one term, at the position of the first."""
     blocks: dict[str, list[str]] = {}
     for attribute, distribution in distributions:
         block = distribution.block_of(attribute)
@@ -53,18 +55,18 @@ def make_terms(distributions: Sequence[tuple[Attribute, Any]], taken: Container[
 
 
 def numeric_and_nominal(schema: Schema, what: str) -> Schema:
-    """The schema, if every column of it is numeric, nominal or ordinal."""
+    """Return the schema if every column is numeric, nominal or ordinal; otherwise raise an error."""
     for a in schema.attributes:
         if not isinstance(a, Nominal | Numeric):
             raise TableError(
-                f"{a.name!r} is {a.kind}; {what} takes numeric and nominal columns only.",
-                hint="leave the column out.",
+                f"{a.name!r} has type {a.kind}; {what} accepts only numeric and nominal columns.",
+                hint="drop the column.",
             )
     return schema
 
 
 def requests_of(terms: Sequence[Term], target: Nominal) -> dict[str, Request]:
-    """The requests of a model: the counts of the classes, and the tally of each term."""
+    """Return the tallies that a model requests: the class counts, and one for each term."""
     found = {target.name: Request(None, Counts((target,)))}
     for term in terms:
         rule = term.distribution
@@ -74,17 +76,17 @@ def requests_of(terms: Sequence[Term], target: Nominal) -> dict[str, Request]:
 
 
 def blank_tallies(terms: Sequence[Term], target: Nominal) -> dict[str, Any]:
-    """The blank tallies of a model, without the columns that they are about."""
+    """Return the empty tallies of a model."""
     return {key: request.blank for key, request in requests_of(terms, target).items()}
 
 
 def derive(table: Table, terms: Sequence[Term]) -> Table:
-    """The table with the columns that the terms are about."""
+    """Add the derived columns of the terms to a table."""
     fresh = {term.key: term.derived.derive(table) for term in terms if not term.as_given}
     return Table({**table.columns, **fresh}, table.n_rows, table.weights) if fresh else table
 
 
 def derive_checked(table: Table, terms: Sequence[Term]) -> Table:
-    """The same, after a look for infinite numbers where the tally would not show them."""
+    """Like `derive`, and raise an error for infinite values in columns whose tally would hide them."""
     shows = {term.key: getattr(term.distribution, "shows_infinity", False) for term in terms}
     return derived_table(table, {term.key: Request(term.derived, None, shows[term.key]) for term in terms})

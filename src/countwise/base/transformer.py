@@ -1,4 +1,4 @@
-"""What everything that turns a table into another has in common: opening it, naming columns, giving it back."""
+"""Base class of transformers: opening tables, naming output columns."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["TableTransformer"]
 
 
 class TableTransformer(TallyModel, Transformer):
-    """A learner that converts tables; a new one writes `_tails`, and `transform` and its inverse."""
+    """Transformer of tables; subclasses implement `_tails`, `transform` and `inverse_transform`."""
 
     def _tails(self) -> dict[str, list[str]]:
-        """For each column what is added to its name in those that come of it; nothing where it keeps its name."""
+        """Return, for each column, the suffixes of its output columns; an empty suffix keeps the name."""
         raise NotImplementedError
 
     def _coerce_input(self, X: Any) -> Any:
@@ -35,37 +35,44 @@ class TableTransformer(TallyModel, Transformer):
         return hasattr(self, "tallies_")
 
     def _opened(self, X: Any) -> tuple[Any, Frame]:
-        """A table, and the same opened."""
+        """Return a table, and the same table as a frame."""
         self._check_fitted()
         X = dense(X)
         return X, frame_of(X)
 
     def _matched(self, X: Any) -> tuple[Any, Frame]:
-        """A table to be converted, and the same opened, in the order of training."""
+        """Return a table to transform, and its frame with the columns in the order of training."""
         X, frame = self._opened(X)
         if frame.n_rows == 0:
-            raise TableError("Found array with 0 sample(s): the table is empty. At least one row is needed.")
+            raise TableError("Found array with 0 sample(s): the table is empty. At least one row is required.")
         return X, self.schema_.match(frame)
 
     def _converted(self, X: Any) -> tuple[Any, Frame]:
-        """A table that was converted, and the same opened."""
+        """Return a transformed table and its frame; check the number of columns."""
         X, frame = self._opened(X)
         expected = sum(len(tails) for tails in self._tails().values())
         if len(frame.columns) != expected:
-            raise TableError(f"X has {len(frame.columns)} columns; what transform gives has {expected}.")
+            raise TableError(f"X has {len(frame.columns)} columns, but the output of transform has {expected}.")
         return X, frame
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """The names of the columns that `transform` gives.
+        """Return the names of the columns that `transform` returns.
 
         Parameters
         ----------
-        input_features : array-like of str, optional
-            The names of the columns that it takes; those met in training if there were any.
+        input_features : array-like of str, default=None
+            The names of the input columns. By default those seen in training.
 
         Returns
         -------
         ndarray of str
+            The names of the output columns.
+
+        Examples
+        --------
+        >>> from countwise import CategoricalEncoder
+        >>> CategoricalEncoder().fit({"wind": ["north", "east"], "temp": [20, 30]}).get_feature_names_out().tolist()
+        ['wind=east', 'wind=north', 'temp']
         """
         self._check_fitted()
         names = names_in(self, input_features)

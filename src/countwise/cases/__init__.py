@@ -1,4 +1,4 @@
-"""Case-based reasoning: problems that were solved once, to solve new ones by."""
+"""Case-based reasoning: solve new problems by adapting the solutions of similar past cases."""
 
 from countwise.cases.answer import CaseAnswer
 from countwise.cases.base import CaseBase

@@ -1,4 +1,4 @@
-"""Answers: a solution, and the account of all that led to it."""
+"""Results of `CaseBase.solve`: a solution with its explanation."""
 
 from __future__ import annotations
 
@@ -19,30 +19,39 @@ __all__ = ["CaseAnswer"]
 
 @dataclass(frozen=True, repr=False)
 class CaseAnswer:
-    """What a case base answers to a query.
+    """Result of `CaseBase.solve`: a solution with its explanation.
 
     Parameters
     ----------
-    query : mapping
-        What was asked.
+    query : mapping of attribute to value
+        The query, without missing values.
     solution : value
-        The solution; None if no case could be adapted.
+        The solution; None if no case is similar enough or could be adapted.
     cases : tuple of Match
-        The cases that it is made from, the most similar first.
+        The cases from which the solution was derived, the most similar first.
     combined : tuple of Combined
-        How their solutions were combined.
+        How the solutions of the cases were combined, for each attribute of the solution.
     adaptations : tuple of Adaptation
-        What each rule made of it.
+        The solution before and after each adaptation rule.
     backtracks : tuple of Backtrack
-        Cases that were more similar and could not be adapted.
+        More similar cases that an adaptation rule rejected.
     effort : Effort
-        How many cases were compared.
-    proposed : value
-        The solution before it was revised.
-    revised : bool
-        Whether it was revised.
-    outcome, notes : value, str
-        What was given when it was revised.
+        Number of cases that were compared.
+    proposed : value, default=None
+        The solution before revision.
+    revised : bool, default=False
+        Whether the solution was revised.
+    outcome : value, default=None
+        The outcome that was recorded by `CaseBase.revise`.
+    notes : str, default=""
+        The notes that were recorded by `CaseBase.revise`.
+
+    Examples
+    --------
+    >>> from countwise import CaseBase
+    >>> answer = CaseBase([({"hours": 900}, "bearing"), ({"hours": 100}, "seal")]).solve({"hours": 700})
+    >>> answer.solution, answer.cases[0].similarity
+    ('bearing', 0.75)
     """
 
     query: Mapping[str, Any]
@@ -63,7 +72,19 @@ class CaseAnswer:
         return self.solution is not None
 
     def explain(self) -> Account:
-        """All that led to the answer."""
+        """Explain how the solution was found: retrieval, similarities, combination and adaptation.
+
+        Returns
+        -------
+        Account
+            The working; print it, or display it in a notebook.
+
+        Examples
+        --------
+        >>> from countwise import CaseBase
+        >>> CaseBase([({"hours": 900}, "bearing"), ({"hours": 100}, "seal")]).solve({"hours": 700}).explain().answer
+        'bearing, from case 1 (similarity 0.75).'
+        """
         best = self.cases[0].similarity if self.cases else 0.0
         return Account(_sentence(self), best, tuple(_sections(self)), tuple(_notes(self)))
 
@@ -81,7 +102,7 @@ def _sentence(answer: CaseAnswer) -> str:
         n = len(answer.backtracks)
         return f"No solution: none of {n} cases could be adapted." if n else "No solution: no case is similar enough."
     best = answer.cases[0]
-    others = f" and {len(answer.cases) - 1} more" if len(answer.cases) > 1 else ""
+    others = f" and {counted(len(answer.cases) - 1, 'other case')}" if len(answer.cases) > 1 else ""
     changed = sum(step.changed for step in answer.adaptations)
     rules = f", adapted by {counted(changed, 'rule')}" if changed else ""
     return (
@@ -118,33 +139,39 @@ def _cases(answer: CaseAnswer) -> Section:
 
 
 def _similarity(match: Match) -> Section:
-    """The local similarities of one case, and their weighted mean."""
+    """Return the section with the local similarities of one case and their weighted mean."""
     rows = [part for top in match.parts for part in top.flat()]
     table: dict[str, list[Any]] = {
         "attribute": [part.attribute for part in rows],
-        "asked": [shown(part.asked, 30) for part in rows],
+        "query": [shown(part.asked, 30) for part in rows],
         "case": [shown(part.found, 30) for part in rows],
-        "how": [part.how for part in rows],
-        "s": [part.similarity for part in rows],
+        "comparison": [part.how for part in rows],
+        "similarity": [part.similarity for part in rows],
         "weight": [part.weight for part in rows],
-        "w s": [None if part.similarity is None else part.weight * part.similarity for part in rows],
+        "weighted": [None if part.similarity is None else part.weight * part.similarity for part in rows],
     }
-    counted = [part for part in match.parts if part.similarity is not None]
+    used = [part for part in match.parts if part.similarity is not None]
+    mean = "weighted mean"
     if all(part.weight == 1 for part in rows):
-        del table["weight"], table["w s"]
-    above = math.fsum(part.weight * (part.similarity or 0.0) for part in counted)
-    below = math.fsum(part.weight for part in counted)
-    line = f"{number(above)} / {number(below)} = {number(match.similarity)}" if below else "nothing to compare: 0"
+        mean = "mean"
+        del table["weight"], table["weighted"]
+    total = math.fsum(part.weight * (part.similarity or 0.0) for part in used)
+    weight = math.fsum(part.weight for part in used)
+    line = (
+        f"{mean}: {number(total)} / {number(weight)} = {number(match.similarity)}"
+        if weight
+        else "no attribute with a weight can be compared: 0"
+    )
     return Section(f"Similarity to case {match.case.id!r}", Grid(table), (line,))
 
 
 def _combined(answer: CaseAnswer) -> Section:
-    how = {"weighted": "weighted vote", "majority": "majority", "mean": "weighted mean", "best": "copy"}
+    methods = {"weighted": "weighted vote", "majority": "majority vote", "mean": "weighted mean", "best": "copy"}
     table = {
         "attribute": [step.attribute or "solution" for step in answer.combined],
-        "by": [how[step.how] for step in answer.combined],
-        "from": [str(step) for step in answer.combined],
-        "gives": [shown(step.value) for step in answer.combined],
+        "method": [methods[step.how] for step in answer.combined],
+        "computation": [str(step) for step in answer.combined],
+        "result": [shown(step.value) for step in answer.combined],
     }
     return Section(f"Combined from {len(answer.cases)} cases", Grid(table))
 
@@ -169,15 +196,15 @@ def _backtracks(answer: CaseAnswer) -> Section:
         "reason": [step.reason for step in steps],
     }
     if any(change.changed for step in steps for change in step.adaptations):
-        table["before that"] = ["; ".join(map(str, step.adaptations)) for step in steps]
-    after = "the next case was tried" if answer.cases else "no case is left"
-    return Section("Given up", Grid(table), (f"{after}.",))
+        table["earlier rules"] = ["; ".join(map(str, step.adaptations)) for step in steps]
+    after = "The next case was tried." if answer.cases else "No other case is left."
+    return Section("Rejected", Grid(table), (after,))
 
 
 def _notes(answer: CaseAnswer) -> list[str]:
     notes = [str(answer.effort)] if answer.effort.approximate else []
     greedy = {p.attribute for m in answer.cases for top in m.parts for p in top.flat() if p.approximate}
     notes += [
-        f"{name!r} is compared by a greedy matching: the graphs may have more in common." for name in sorted(greedy)
+        f"{name!r} is compared by a greedy matching; the true similarity may be higher." for name in sorted(greedy)
     ]
     return notes

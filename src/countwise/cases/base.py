@@ -1,4 +1,4 @@
-"""Case bases: retrieve, reuse, revise, retain."""
+"""Case base with the CBR cycle of Aamodt and Plaza (1994): retrieve, reuse, revise, retain."""
 
 from __future__ import annotations
 
@@ -34,28 +34,41 @@ __all__ = ["CaseBase"]
 
 _SAME: Any = object()
 _ROUNDING = 1e-12
-_NUMBER = NumberIn(1, whole=True)  # of cases
+_COUNT = NumberIn(1, whole=True)  # number of cases
 
 
 class CaseBase:
-    """Problems that were solved once, to solve new ones by: retrieve, reuse, revise, retain.
+    """Case base for case-based reasoning: retrieve, reuse, revise and retain.
 
-    A query is compared with each case by the weighted mean of the similarities of their attributes. The solution of
-    the most similar case, or of several combined, is adapted by rules; the answer explains how it came about.
+    The similarity of a query and a case is the weighted mean of the local similarities of the attributes in the
+    query. `solve` retrieves the most similar case, or several cases whose solutions it combines, and adapts the
+    solution by rules. The result explains each of these steps.
 
     Parameters
     ----------
     cases : iterable of Case or of pairs (problem, solution), optional
-        The cases to begin with.
+        Initial cases.
     similarities : mapping of attribute to similarity or function, optional
-        How attributes are compared; see `RecordSimilarity` for those that are not named.
+        Local similarity of each attribute. A function takes the value in the query and the value in the case, and
+        returns a number from 0 to 1. For other attributes, the type of their values decides; see `RecordSimilarity`.
     weights : mapping of attribute to number, optional
-        1 for attributes that are not named.
-    missing : {"zero", "ignore"}, default="zero"
-        What an attribute counts that is asked for and that a case does not have.
+        Weights of the attributes. Attributes not in the mapping have weight 1.
+    missing : {'zero', 'ignore'}, default='zero'
+        Treatment of an attribute of the query that a case does not have. 'zero' counts it with similarity 0.
+        'ignore' leaves it out of the weighted mean.
     rules : iterable of functions, optional
-        Rules of adaptation, `rule(query, case, solution)`, applied in this order. Each returns the solution, changed
-        or not; or None, or raises `AdaptationFailed`, if the case is of no use, so that the next one is tried.
+        Adaptation rules ``rule(query, case, solution)``, applied in this order. A rule returns the solution, changed
+        or unchanged. If it returns None or raises `AdaptationFailed`, the case is rejected and the next most similar
+        case is tried.
+
+    See Also
+    --------
+    RecordSimilarity : Similarity of the problems in a case base.
+
+    References
+    ----------
+    Aamodt, A. and Plaza, E. (1994). Case-based reasoning: foundational issues, methodological variations, and system
+    approaches. AI Communications 7(1), 39-59.
 
     Examples
     --------
@@ -70,10 +83,10 @@ class CaseBase:
       1 of 2 cases were compared exactly; no other can be more similar.
     <BLANKLINE>
     Similarity to case 1
-      attribute  asked     case      how               s
-      noise      grinding  grinding  equal          1
-      hours      700       900       1 - 200 / 800  0.75
-      1.75 / 2 = 0.875
+      attribute  query     case      comparison     similarity
+      noise      grinding  grinding  equal                1
+      hours      700       900       1 - 200 / 800        0.75
+      mean: 1.75 / 2 = 0.875
     """
 
     def __init__(
@@ -88,7 +101,10 @@ class CaseBase:
         self._store = _Store(RecordSimilarity(similarities, weights, missing))
         self._rules = rules_of(rules)
         if isinstance(cases, Mapping | str):
-            raise TableError("Cases are given as a list.", hint="give [Case(problem, solution), ...].")
+            raise TableError(
+                f"cases must be a list of cases, not {type(cases).__name__}.",
+                hint="pass [Case(problem, solution), ...].",
+            )
         for given in cases:
             self._store.keep(case_of(given))
         if len(self):
@@ -100,25 +116,32 @@ class CaseBase:
         X: Any,
         solution: str | Sequence[str],
         *,
-        id: str | None = None,  # noqa: A002 - the word for it
+        id: str | None = None,  # noqa: A002 - the established name
         **settings: Any,
     ) -> CaseBase:
-        """A case for each row of a table.
+        """Create a case base with a case for each row of a table.
 
         Parameters
         ----------
         X : table
-            Anything that models learn from.
+            Any table that models can be fitted to. Dates become strings in ISO format.
         solution : str or list of str
-            The column of solutions; of several, the solution is a record.
+            Column of the solutions. With a list, each solution is a record of these columns.
         id : str, optional
-            The column of ids.
+            Column of the case ids. By default the cases are numbered from 1.
         **settings
-            As for `CaseBase`.
+            Keyword arguments of `CaseBase`.
 
         Returns
         -------
         CaseBase
+
+        Raises
+        ------
+        SchemaError
+            If the table has no such column.
+        TableError
+            If a row has no solution, no problem or no id.
 
         Examples
         --------
@@ -139,18 +162,28 @@ class CaseBase:
         return isinstance(name, Hashable) and name in self._store.cases
 
     def __getitem__(self, name: str | int) -> Case:
-        return self._store.cases[self._store.there(name)].copy()
+        return self._store.cases[self._store.known(name)].copy()
 
     def __repr__(self) -> str:
         names = listed(self._store.index().columns) if self._store.cases else "none yet"
         return f"<case base of {counted(len(self), 'case')}; attributes: {names}>"
 
     def describe(self) -> Grid:
-        """How each attribute is compared, and what it weighs.
+        """Return the local similarity and the weight of each attribute.
 
         Returns
         -------
         Grid
+            Columns ``attribute``, ``similarity``, ``weight`` and ``values`` (number of distinct values).
+
+        Examples
+        --------
+        >>> from countwise import CaseBase
+        >>> base = CaseBase([({"noise": "grinding", "hours": 900}, "bearing")], weights={"noise": 2})
+        >>> print(base.describe())
+        attribute  similarity        weight  values
+        noise      EqualSimilarity        2       1
+        hours      NumberSimilarity       1       1
         """
         similarity = self._store.similarity()
         names = list(similarity.similarities or {})
@@ -165,25 +198,34 @@ class CaseBase:
         )
 
     def retrieve(self, query: Mapping[str, Any], k: int = 1, *, candidates: int | None = None) -> list[Match]:
-        """The cases that are most similar to a query.
+        """Retrieve the k cases that are most similar to a query.
 
         Parameters
         ----------
         query : mapping of attribute to value
-            What is asked for; attributes that are None or not named do not count.
+            The problem to solve. Attributes that are None or not in the mapping are ignored.
         k : int, default=1
-            How many cases. At equal similarity the one that was retained first comes first.
+            Number of cases. Ties go to the case that was retained first.
         candidates : int, optional
-            Look only at so many cases, those that the cheap first stage thinks best. Without it no better case is
-            ever missed.
+            Number of cases whose exact similarity is computed at most: those with the largest upper bounds. A more
+            similar case may then be missed. By default the result is exact.
 
         Returns
         -------
         list of Match
+            The cases with their similarity, the most similar first.
+
+        Examples
+        --------
+        >>> from countwise import CaseBase
+        >>> base = CaseBase([({"noise": "hum", "hours": 900}, "bearing"), ({"noise": "hiss", "hours": 100}, "seal")])
+        >>> [(match.case.id, match.similarity) for match in base.retrieve({"noise": "hiss", "hours": 300}, 2)]
+        [(2, 0.875), (1, 0.125)]
         """
-        check_value("k", k, _NUMBER)
-        asked = self._store.asked(query)
-        return [self._store.match(asked, *found) for found in islice(self._store.ranking(asked, candidates), k)]
+        check_value("k", k, _COUNT)
+        checked_query = self._store.checked_query(query)
+        ranking = self._store.ranking(checked_query, candidates)
+        return [self._store.match(checked_query, *found) for found in islice(ranking, k)]
 
     def solve(
         self,
@@ -195,77 +237,128 @@ class CaseBase:
         least: float = 0.0,
         required: bool = False,
     ) -> CaseAnswer:
-        """Solve a problem as similar ones were solved.
+        """Solve a problem by reusing and adapting the solutions of the most similar cases.
 
         Parameters
         ----------
         query : mapping of attribute to value
-            What is asked for.
+            The problem to solve. Attributes that are None or not in the mapping are ignored.
         k : int, default=1
-            From how many cases the solution is combined.
+            Number of cases whose solutions are combined.
         candidates : int, optional
-            As for `retrieve`.
-        combine : str or mapping of solution attribute to str, optional
-            "weighted" or "majority" vote, weighted "mean", or that of the "best" case; weights are similarities.
-            By default strings are voted on by weight, numbers averaged, and all else is copied from the best case.
+            Number of cases whose exact similarity is computed at most; see `retrieve`.
+        combine : {'weighted', 'majority', 'mean', 'best'} or mapping of solution attribute to these, optional
+            How the solutions of k cases are combined. 'weighted' is a vote weighted by similarity, 'majority' an
+            unweighted vote, 'mean' the mean weighted by similarity, and 'best' copies the most similar case. By
+            default it is 'weighted' for strings and booleans, 'mean' for numbers and 'best' for other values.
         least : float, default=0.0
-            Cases that are less similar are not used.
+            Smallest similarity of a case that is used.
         required : bool, default=False
-            Whether to raise `AdaptationFailed` if there is no solution.
+            If True, raise `AdaptationFailed` if there is no solution.
 
         Returns
         -------
         CaseAnswer
-            Its `solution` is None if no case could be adapted.
+            The solution and its explanation. Its `solution` is None if no case is similar enough or could be adapted.
+
+        Raises
+        ------
+        AdaptationFailed
+            If `required` is True and there is no solution.
+
+        Examples
+        --------
+        >>> from countwise import CaseBase
+        >>> base = CaseBase([({"size": 60}, 800), ({"size": 80}, 1000), ({"size": 140}, 2000)])
+        >>> base.solve({"size": 70}, 2).solution
+        900.0
         """
-        check_value("k", k, _NUMBER)
+        check_value("k", k, _COUNT)
         check_combine(combine, [case.solution for case in self._store.cases.values()])
-        asked = self._store.asked(query)
-        ranking = self._store.ranking(asked, candidates)
+        checked_query = self._store.checked_query(query)
+        ranking = self._store.ranking(checked_query, candidates)
         backtracks: list[Backtrack] = []
         near = takewhile(lambda found: found[1] >= least - _ROUNDING, ranking)
-        for window in _windows((self._store.match(asked, *found) for found in near), k):
+        for window in _windows((self._store.match(checked_query, *found) for found in near), k):
             solution, steps = combined(window, combine)
-            adaptations, refused = adapted(self._rules, asked, window[0], solution)
-            if refused is None:
+            adaptations, rejected = adapted(self._rules, checked_query, window[0], solution)
+            if rejected is None:
                 solution = adaptations[-1].after if adaptations else solution
                 rest = (tuple(window), steps, adaptations, tuple(backtracks), ranking.effort)
-                return CaseAnswer(asked, copied(solution), *rest, proposed=solution)
-            backtracks.append(refused)
-        answer = CaseAnswer(asked, None, (), (), (), tuple(backtracks), ranking.effort)
+                return CaseAnswer(checked_query, copied(solution), *rest, proposed=solution)
+            backtracks.append(rejected)
+        answer = CaseAnswer(checked_query, None, (), (), (), tuple(backtracks), ranking.effort)
         if required:
-            raise AdaptationFailed(answer.explain().answer, hint="explain(query) says why.")
+            raise AdaptationFailed(answer.explain().answer, hint="use explain(query) to see why.")
         return answer
 
     def explain(self, query: Mapping[str, Any], k: int = 1, **settings: Any) -> Account:
-        """How the answer to a query comes about; parameters as of `solve`."""
+        """Explain how `solve` finds the solution of a query.
+
+        Parameters
+        ----------
+        query : mapping of attribute to value
+            The problem to solve.
+        k : int, default=1
+            Number of cases whose solutions are combined.
+        **settings
+            Further keyword arguments of `solve`.
+
+        Returns
+        -------
+        Account
+            The working; print it, or display it in a notebook.
+
+        Examples
+        --------
+        >>> from countwise import CaseBase
+        >>> base = CaseBase([({"size": 60}, 800), ({"size": 80}, 1000), ({"size": 140}, 2000)])
+        >>> base.explain({"size": 70}, 2).answer
+        '900, from case 1 (similarity 0.875) and 1 other case.'
+        """
         return self.solve(query, k, **settings).explain()
 
     def revise(
         self, answer: CaseAnswer, *, solution: Any = _SAME, outcome: Any = _SAME, notes: str = _SAME
     ) -> CaseAnswer:
-        """An answer, corrected by someone who knows better, or with what came of it.
+        """Correct a proposed solution, or record its outcome.
 
         Parameters
         ----------
         answer : CaseAnswer
-            What `solve` gave.
-        solution, outcome : value, optional
-            The right solution; what came of it.
+            The result of `solve`.
+        solution : value, optional
+            The corrected solution. By default the proposed one is kept.
+        outcome : value, optional
+            The outcome of applying the solution.
         notes : str, optional
-            Anything to remember.
+            Free text.
 
         Returns
         -------
         CaseAnswer
-            To be handed to `retain`.
+            The revised copy, which can be passed to `retain`.
+
+        Raises
+        ------
+        OptionError
+            If nothing is revised, or if `answer` is not a CaseAnswer.
+
+        Examples
+        --------
+        >>> from countwise import CaseBase
+        >>> base = CaseBase([({"noise": "grinding"}, "bearing"), ({"noise": "hiss"}, "seal")])
+        >>> base.revise(base.solve({"noise": "hiss"}), solution="valve", outcome="works").solution
+        'valve'
         """
         if not isinstance(answer, CaseAnswer):
-            raise OptionError(f"revise takes an answer of solve, not a {type(answer).__name__}.")
+            raise OptionError(
+                f"answer must be a CaseAnswer, not {type(answer).__name__}.", hint="pass the result of solve."
+            )
         given = {"solution": solution, "outcome": outcome, "notes": notes}
         changes = {name: value for name, value in given.items() if value is not _SAME}
         if not changes:
-            raise OptionError("There is nothing to revise.", hint="give solution, outcome or notes.")
+            raise OptionError("There is nothing to revise.", hint="pass solution, outcome or notes.")
         for name in changes.keys() - {"notes"}:
             changes[name] = checked(changes[name], Where(f"the {name}"), whole=True)
         return replace(answer, **changes, revised=True)
@@ -275,36 +368,51 @@ class CaseBase:
         problem: Mapping[str, Any] | CaseAnswer | Case,
         solution: Any = None,
         *,
-        id: str | int | None = None,  # noqa: A002 - the word for it
+        id: str | int | None = None,  # noqa: A002 - the established name
         outcome: Any = None,
         notes: str = "",
         replace: bool = False,
         duplicates: str = "refuse",
     ) -> str | int:
-        """Keep a case for later.
+        """Add a case to the case base.
 
         Parameters
         ----------
         problem : mapping, CaseAnswer or Case
-            What was asked for; an answer and a case bring their solutions along.
+            The problem. A CaseAnswer and a Case also provide the solution, the outcome and the notes.
         solution : value, optional
-            What was done.
+            The solution; it replaces that of a CaseAnswer or Case.
         id : str or int, optional
-            The case's name; by default the next number.
+            Id of the case. By default the next free number.
         outcome : value, optional
-            What came of it.
+            The outcome of applying the solution.
         notes : str, default=""
-            Anything to remember.
+            Free text.
         replace : bool, default=False
-            Whether a case of the same id is replaced, at its place; without it that is an error.
-        duplicates : {"refuse", "skip", "keep"}, default="refuse"
-            What is done with a case that has the problem and the solution of one in the base: it is an error, or
-            left out, or kept as well.
+            Whether a case with the same id is replaced; the new case takes its position. If False, an existing id
+            raises an error.
+        duplicates : {'refuse', 'skip', 'keep'}, default='refuse'
+            Treatment of a case with the same problem and solution as an existing one. 'refuse' raises an error,
+            'skip' does not add it, and 'keep' adds it.
 
         Returns
         -------
         str or int
-            The id of the case; of a duplicate that was left out, that of the case in the base.
+            Id of the case. For a skipped duplicate, the id of the existing case.
+
+        Raises
+        ------
+        OptionError
+            If the id exists and `replace` is False, or if the case is a duplicate and `duplicates` is 'refuse'.
+        TableError
+            If the case has no problem or no solution, or a value cannot be compared.
+
+        Examples
+        --------
+        >>> from countwise import CaseBase
+        >>> base = CaseBase([({"noise": "grinding"}, "bearing")])
+        >>> base.retain({"noise": "hiss"}, "seal", outcome="works")
+        2
         """
         check_value("duplicates", duplicates, ("refuse", "skip", "keep"))
         parts = {"solution": solution, "id": id, "outcome": outcome, "notes": notes or None}
@@ -313,26 +421,50 @@ class CaseBase:
         return self._store.keep(case, replacing=replace, duplicates=duplicates)
 
     def forget(self, name: str | int) -> Case:
-        """Take a case out of the base.
+        """Remove a case from the case base.
 
         Parameters
         ----------
         name : str or int
-            Its id.
+            Id of the case.
 
         Returns
         -------
         Case
+            The removed case.
+
+        Raises
+        ------
+        OptionError
+            If there is no case with this id.
+
+        Examples
+        --------
+        >>> from countwise import CaseBase
+        >>> base = CaseBase([({"noise": "grinding"}, "bearing"), ({"noise": "hiss"}, "seal")])
+        >>> base.forget(1).solution, len(base)
+        ('bearing', 1)
         """
         return self._store.forget(name)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the base to a file of plain JSON; functions are kept by name only.
+        """Save the case base to a JSON file.
+
+        Functions (adaptation rules and similarities) are saved by name only; pass them again to `load`.
 
         Parameters
         ----------
         path : str or path
-            Where to.
+            Path of the file. An existing file is replaced.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> from countwise import CaseBase
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "pumps.json")
+        >>> CaseBase([({"noise": "grinding"}, "bearing")]).save(path)
+        >>> CaseBase.load(path)
+        <case base of 1 case; attributes: 'noise'>
         """
         from countwise.cases.files import save_base
 
@@ -346,20 +478,37 @@ class CaseBase:
         rules: Iterable[Callable[[Any, Any, Any], Any]] = (),
         similarities: Mapping[str, Callable[[Any, Any], float]] | None = None,
     ) -> CaseBase:
-        """Read a base that `save` wrote.
+        """Load a case base from a file written by `save`.
 
         Parameters
         ----------
         path : str or path
-            The file.
+            Path of the file.
         rules : iterable of functions, optional
-            The rules that the base had, which files do not hold.
+            The adaptation rules of the case base, which are not in the file. Their order does not matter.
         similarities : mapping of attribute to function, optional
-            The functions that it compared attributes by; attributes of records in records are named with dots.
+            The similarity functions of the case base, which are not in the file. Attributes of nested records are
+            written with dots, such as ``"hotel.stars"``.
 
         Returns
         -------
         CaseBase
+
+        Raises
+        ------
+        ModelFileError
+            If the file cannot be read, is damaged or holds no case base.
+        OptionError
+            If a function is missing or was not in the case base.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> from countwise import CaseBase
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "pumps.json")
+        >>> CaseBase([({"noise": "grinding"}, "bearing"), ({"noise": "hiss"}, "seal")]).save(path)
+        >>> CaseBase.load(path).solve({"noise": "hiss"}).solution
+        'seal'
         """
         from countwise.cases.files import load_base
 
@@ -367,7 +516,7 @@ class CaseBase:
 
 
 def _windows(matches: Iterator[Match], k: int) -> Iterator[list[Match]]:
-    """So many cases, then the same without the first and with the next, until none is left."""
+    """Yield the first k matches, and then windows that are shifted by one match each."""
     window = list(islice(matches, k))
     while window:
         yield window
@@ -375,7 +524,7 @@ def _windows(matches: Iterator[Match], k: int) -> Iterator[list[Match]]:
 
 
 def _fields(problem: Any) -> dict[str, Any]:
-    """What a case, an answer or a mere problem says of a new case."""
+    """Return the fields of a new case, given a Case, a CaseAnswer or a problem."""
     if isinstance(problem, Case):
         return vars(problem)
     if isinstance(problem, CaseAnswer):
@@ -386,38 +535,40 @@ def _fields(problem: Any) -> dict[str, Any]:
 
 
 class _Store:
-    """Cases by id, in the order in which they were retained.
+    """Cases by id, in the order in which they were retained, with an index for retrieval.
 
-    The index grows with each case. When one is forgotten or replaced it is made anew, with the next query.
+    New cases are added to the index. After a case was forgotten or replaced, the next query builds a new index.
     """
 
     def __init__(self, declared: RecordSimilarity) -> None:
-        self.declared = declared  # what the user says of attributes
+        self.declared = declared  # similarities and weights as given by the user
         self.cases: dict[str | int, Case] = {}
-        self._known: dict[Hashable, str | int] = {}
+        self._ids: dict[Hashable, str | int] = {}  # by problem and solution
         self._records: RecordColumn | None = None
         self._fitted: RecordSimilarity | None = None
 
-    def there(self, name: Any) -> str | int:
-        """An id, refused if no case has it."""
+    def known(self, name: Any) -> str | int:
+        """Return an id; raise OptionError if no case has it."""
         if not isinstance(name, str | int) or name not in self.cases:
-            raise OptionError(f"There is no case {name!r}.", hint=did_you_mean(name, self.cases))
+            raise OptionError(f"There is no case with id {name!r}.", hint=did_you_mean(name, self.cases))
         return name
 
     def keep(self, given: Case, *, replacing: bool = False, duplicates: str = "keep") -> str | int:
-        """Check a case and put it into the base and its index; its id."""
+        """Check a case, add it to the base and the index, and return its id."""
         case = given.checked()
         self.declared.check(case.problem, Where(case.label))
         if case.id in self.cases and not replacing:
             raise OptionError(
-                f"There is a case {case.id!r} already.", hint="replace=True puts this one in its place."
+                f"A case with id {case.id!r} already exists.", hint="use another id, or replace=True to replace it."
             )
         pair = (key_of(case.problem), key_of(case.solution))
-        same = self._known.get(pair)
+        same = self._ids.get(pair)
         if same is not None and same != case.id and duplicates != "keep":
             if duplicates == "skip":
                 return same
-            raise OptionError(f"Case {same!r} has this problem and solution.", hint="duplicates='keep' or 'skip'.")
+            raise OptionError(
+                f"Case {same!r} has the same problem and solution.", hint="use duplicates='keep' or 'skip'."
+            )
         name = case.id
         if name is None:
             name = next(n for n in count(len(self.cases) + 1) if n not in self.cases)
@@ -426,27 +577,27 @@ class _Store:
         if old:
             self._renew()
             return name
-        self._known.setdefault(pair, name)
+        self._ids.setdefault(pair, name)
         self._fitted = None
         if self._records is not None:
             self._records.add(case.problem)
         return name
 
     def forget(self, name: Any) -> Case:
-        """Take a case out."""
-        case = self.cases.pop(self.there(name))
+        """Remove a case and return it."""
+        case = self.cases.pop(self.known(name))
         self._renew()
         return case
 
     def _renew(self) -> None:
-        """Forget the index; it is made again when it is needed."""
+        """Discard the index; it is rebuilt when it is needed."""
         self._records = self._fitted = None
-        self._known = {}
+        self._ids = {}
         for name, case in self.cases.items():
-            self._known.setdefault((key_of(case.problem), key_of(case.solution)), name)
+            self._ids.setdefault((key_of(case.problem), key_of(case.solution)), name)
 
     def index(self) -> RecordColumn:
-        """The problems by column."""
+        """Return the problems by column."""
         if self._records is None:
             self._records = RecordColumn()
             for case in self.cases.values():
@@ -454,84 +605,85 @@ class _Store:
         return self._records
 
     def similarity(self) -> RecordSimilarity:
-        """The similarity of problems, with all that it takes from the base."""
+        """Return the similarity of problems, fitted to the cases."""
         if not self.cases:
-            raise TableError("The case base is empty.", hint="retain a case first.")
+            raise TableError("The case base is empty.", hint="add a case with retain first.")
         if self._fitted is None:
             self._fitted = self.declared.fitted_over(self.index())
         return self._fitted
 
-    def asked(self, query: Any) -> dict[str, Any]:
-        """A query, checked."""
+    def checked_query(self, query: Any) -> dict[str, Any]:
+        """Return a checked copy of a query, without missing values."""
         similarity = self.similarity()
         if not isinstance(query, Mapping):
             raise TableError(
-                f"A query is a mapping, not a {type(query).__name__}.", hint="give {'attribute': value}."
+                f"The query must be a mapping of attribute to value, not {type(query).__name__}.",
+                hint="pass {'attribute': value}.",
             )
         for name in query:
             similarity.local(name)
-        asked: dict[str, Any] = checked(query, Where("the query"))
-        if not asked:
-            raise TableError("The query asks for nothing: every attribute is missing.")
-        similarity.check_asked(asked, Where("the query"))
-        return asked
+        found: dict[str, Any] = checked(query, Where("the query"))
+        if not found:
+            raise TableError("Every attribute of the query is missing.", hint="pass a value for at least one.")
+        similarity.check_asked(found, Where("the query"))
+        return found
 
-    def ranking(self, asked: Mapping[str, Any], candidates: int | None) -> Ranking:
-        """All cases from the most similar on."""
+    def ranking(self, query: Mapping[str, Any], candidates: int | None) -> Ranking:
+        """Return the cases in descending order of similarity."""
         if candidates is not None:
-            check_value("candidates", candidates, _NUMBER)
-        return Ranking(self.similarity(), asked, list(self.cases.values()), self.index(), candidates)
+            check_value("candidates", candidates, _COUNT)
+        return Ranking(self.similarity(), query, list(self.cases.values()), self.index(), candidates)
 
-    def match(self, asked: Mapping[str, Any], case: Case, share: float) -> Match:
-        """A case that was ranked, with its local similarities."""
-        return Match(case.copy(), share, self.similarity().parts(asked, case.problem))
+    def match(self, query: Mapping[str, Any], case: Case, similarity: float) -> Match:
+        """Return a ranked case with its local similarities."""
+        return Match(case.copy(), similarity, self.similarity().parts(query, case.problem))
 
 
 def _check_names(declared: RecordSimilarity, records: RecordColumn, path: str) -> None:
-    """Refuse similarities and weights of attributes that no case has."""
+    """Raise OptionError for similarities and weights of attributes that no case has."""
     similarities = declared.similarities or {}
     for name in [*similarities, *(declared.weights or {})]:
         if name not in records.columns:
-            raise OptionError(f"No case has {path + name!r}.", hint=did_you_mean(name, records.columns))
+            raise OptionError(f"No case has an attribute {path + name!r}.", hint=did_you_mean(name, records.columns))
         local = similarities.get(name)
         if isinstance(local, RecordSimilarity):
             _check_names(local, records.columns[name].records(), f"{path}{name}.")
 
 
 def _cases_of(X: Any, solution: str | Sequence[str], ids: str | None) -> Iterator[Case]:
-    """The rows of a table as cases."""
+    """Yield the rows of a table as cases."""
     frame = frame_of(X)
     names = [solution] if isinstance(solution, str) else list(solution)
     if not names:
-        raise TableError("No column of solutions is named.")
+        raise TableError("solution is empty; at least one column of solutions is needed.")
     for name in [*names, *([] if ids is None else [ids])]:
         if name not in frame.columns:
-            raise SchemaError(f"There is no column {name!r}.", hint=did_you_mean(name, frame.names))
-    columns = {name: _cells(frame, name) for name in frame.names}
+            raise SchemaError(f"The table has no column {name!r}.", hint=did_you_mean(name, frame.names))
+    columns = {name: _values(frame, name) for name in frame.names}
     for row in range(frame.n_rows):
-        cells = {name: column[row] for name, column in columns.items()}
-        done = {name: cells.pop(name) for name in names}
-        if all(value is None for value in done.values()):
-            raise TableError(f"The solution is missing in row {row}.", hint="leave the row out.", row=row)
-        if all(value is None for name, value in cells.items() if name != ids):
-            raise TableError(f"Everything but the solution of row {row} is missing.", hint="leave it out.", row=row)
-        mine = None if ids is None else cells.pop(ids)
+        problem = {name: column[row] for name, column in columns.items()}
+        solved = {name: problem.pop(name) for name in names}
+        if all(value is None for value in solved.values()):
+            raise TableError(f"The solution is missing in row {row}.", hint="drop the row.", row=row)
+        if all(value is None for name, value in problem.items() if name != ids):
+            raise TableError(f"Every value of the problem in row {row} is missing.", hint="drop the row.", row=row)
+        mine = None if ids is None else problem.pop(ids)
         if ids is not None and mine is None:
-            raise TableError(f"The id is missing in row {row}.", row=row)
-        if isinstance(mine, float) and mine.is_integer():  # whole numbers beside a missing value come as floats
+            raise TableError(f"The id in column {ids!r} is missing in row {row}.", row=row)
+        if isinstance(mine, float) and mine.is_integer():  # a missing value turns a column of integers into floats
             mine = int(mine)
-        yield Case(cells, done[solution] if isinstance(solution, str) else done, mine)
+        yield Case(problem, solved[solution] if isinstance(solution, str) else solved, mine)
 
 
-def _cells(frame: Frame, name: str) -> list[Any]:
-    """A column as Python's own values; None for missing cells, dates as ISO writes them."""
+def _values(frame: Frame, name: str) -> list[Any]:
+    """Return a column as Python objects: None for missing values, ISO strings for dates."""
     column = frame.columns[name]
     if isinstance(column, Coded):
         values = [None if code < 0 else column.categories[code] for code in column.codes.tolist()]
     elif not isinstance(column, np.ndarray):
-        raise TableError(f"Column {name!r} is a block of counts; cases have single values.")
+        raise TableError(f"{name!r} is a block of count columns; a case needs a single value for each attribute.")
     elif column.dtype.kind == "M":
-        values = [None if np.isnat(cell) else str(cell) for cell in column]
+        values = [None if np.isnat(value) else str(value) for value in column]
     else:
         values = column.tolist()
     return [None if np.isscalar(value) and is_missing(value) else value for value in values]

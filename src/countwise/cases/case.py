@@ -1,4 +1,4 @@
-"""Cases, and how similar they are to a query."""
+"""Cases, and matches of cases with a query."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ __all__ = ["Case", "Match", "case_of"]
 
 @dataclass(frozen=True)
 class Case:
-    """A problem that was solved once.
+    """Case: a problem with its solution.
 
     Parameters
     ----------
     problem : mapping of attribute to value
-        What was asked for. An attribute that is None is missing.
+        The problem. An attribute that is None is missing.
     solution : value
-        What was done: a name, a number, or a record of several.
+        The solution: a string, a number, or a mapping of several attributes.
     id : str or int, optional
-        The case's name; a case base gives one to cases that have none.
+        Id of the case. A case base assigns the next free number to cases without one.
     outcome : value, optional
-        What came of it.
+        The outcome of applying the solution.
     notes : str, default=""
-        Anything to remember.
+        Free text.
 
     Examples
     --------
@@ -44,38 +44,72 @@ class Case:
     notes: str = ""
 
     def copy(self) -> Case:
-        """A case that may be changed without changing this one."""
+        """Return a copy that can be changed without changing this case.
+
+        Returns
+        -------
+        Case
+            Copy of the case.
+
+        Examples
+        --------
+        >>> from countwise.cases import Case
+        >>> case = Case({"hours": 900}, "bearing")
+        >>> case.copy() == case
+        True
+        """
         return replace(
             self, problem=copied(self.problem), solution=copied(self.solution), outcome=copied(self.outcome)
         )
 
     @property
     def label(self) -> str:
-        """How messages call it."""
+        """Name of the case in messages."""
         return "the case" if self.id is None else f"case {self.id!r}"
 
     def checked(self) -> Case:
-        """The same, refused if it is no case."""
+        """Return the case with checked and normalized values.
+
+        NumPy values become Python values, and NaN becomes None. Attributes of the problem that are None are removed.
+
+        Returns
+        -------
+        Case
+            Case with checked values.
+
+        Raises
+        ------
+        TableError
+            If the case has no problem or no solution, or if a value has an unsupported type.
+
+        Examples
+        --------
+        >>> from countwise.cases import Case
+        >>> Case({"hours": 900, "noise": None}, "bearing").checked().problem
+        {'hours': 900}
+        """
         owner = self.label
         where = Where(owner)
         if self.id is not None and (isinstance(self.id, bool) or not isinstance(self.id, str | int)):
-            raise TableError(f"{self.id!r} cannot be the id of a case: it is a name or a whole number.")
+            raise TableError(f"{self.id!r} cannot be the id of a case; an id must be a string or an integer.")
         if not isinstance(self.problem, Mapping):
-            raise TableError(f"The problem of {owner} is {self.problem!r}; a mapping is needed.")
+            raise TableError(
+                f"The problem of {owner} is {self.problem!r}; it must be a mapping of attribute to value."
+            )
         problem = checked(self.problem, where)
         if not problem:
-            raise TableError(f"{where} says nothing of its problem: every attribute is missing.")
+            raise TableError(f"Every attribute of the problem of {owner} is missing.")
         solution = checked(self.solution, Where(f"the solution of {owner}"), whole=True)
         if solution is None:
             raise TableError(f"{where} has no solution.")
         if not isinstance(self.notes, str):
-            raise TableError(f"The notes of {owner} are {self.notes!r}; a string is needed.")
+            raise TableError(f"The notes of {owner} are {self.notes!r}; they must be a string.")
         outcome = checked(self.outcome, Where(f"the outcome of {owner}"), whole=True)
         return replace(self, problem=problem, solution=solution, outcome=outcome)
 
 
 def case_of(given: Any) -> Case:
-    """A case in any of the forms in which cases are given."""
+    """Return a Case, given a Case, a pair (problem, solution) or a mapping of its fields."""
     if isinstance(given, Case):
         return given
     if isinstance(given, Mapping) and {"problem", "solution"} <= given.keys() <= {
@@ -85,22 +119,30 @@ def case_of(given: Any) -> Case:
     if isinstance(given, tuple | list) and len(given) == 2:
         return Case(given[0], given[1])
     raise TableError(
-        f"{type(given).__name__} is no case.", hint="give Case(problem, solution) or a pair (problem, solution)."
+        f"A case cannot be of type {type(given).__name__}.",
+        hint="pass Case(problem, solution) or a pair (problem, solution).",
     )
 
 
 @dataclass(frozen=True)
 class Match:
-    """A case that was retrieved.
+    """Retrieved case with its similarity to the query.
 
     Parameters
     ----------
     case : Case
-        A copy of the case.
+        Copy of the case.
     similarity : float
-        Its similarity to the query.
+        Similarity to the query, from 0 to 1.
     parts : tuple of RecordField
-        The local similarities that it is the weighted mean of.
+        Local similarities of the attributes; `similarity` is their weighted mean.
+
+    Examples
+    --------
+    >>> from countwise import CaseBase
+    >>> match = CaseBase([({"hours": 900}, "bearing"), ({"hours": 100}, "seal")]).retrieve({"hours": 700})[0]
+    >>> match.case.solution, match.similarity
+    ('bearing', 0.75)
     """
 
     case: Case

@@ -1,7 +1,7 @@
-"""The first stage of a search: the values of all cases by attribute, each once, with an inverted index.
+"""Index for the first stage of retrieval: the distinct values of each attribute, with an inverted index.
 
-A query is compared with each distinct value only by what is cheap: numbers as arrays, sets, strings and graphs by the
-tokens that they share, found through the lists of values that have a token.
+The first stage computes cheap upper bounds of the similarity to each distinct value. Numbers are compared as arrays.
+Sets, strings and graphs are compared by the number of common tokens, which the inverted index yields.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from countwise._typing import Floats, Indices
-from countwise.cases.values import is_number, key_of, kind_of
+from countwise.cases.values import is_number, key_of, type_of
 
 __all__ = ["Column", "RecordColumn"]
 
@@ -21,14 +21,14 @@ Tokens = Callable[[Any], Iterable[Hashable]]
 
 
 class Column:
-    """The values of one attribute: distinct values, and for each record which of them it has, or -1.
+    """Values of one attribute: the distinct values, and for each record the code of its value (-1 if missing).
 
-    `n_missing` records came before the attribute was first seen.
+    `n_missing` is the number of records before the attribute was first seen.
     """
 
     def __init__(self, n_missing: int = 0) -> None:
         self.values: list[Any] = []
-        self.kinds: set[str] = set()
+        self.types: set[str] = set()
         self._codes = array("q", [-1] * n_missing)
         self._places: dict[Hashable, int] = {}
         self._postings: dict[str, _Postings] = {}
@@ -37,37 +37,37 @@ class Column:
         self._elements: Column | None = None
 
     def add(self, value: Any) -> None:
-        """One more record, that has this value; None if it has none."""
+        """Add a record with this value, or None if it is missing."""
         if value is None:
             self._codes.append(-1)
             return
         code = self._places.setdefault(key_of(value), len(self.values))
         if code == len(self.values):
             self.values.append(value)
-            self.kinds.add(kind_of(value))
+            self.types.add(type_of(value))
         self._codes.append(code)
 
     def codes(self) -> Indices:
-        """For each record the number of its value, or -1."""
+        """Return the code of the value of each record; -1 if it is missing."""
         return np.array(self._codes, dtype=np.int64)
 
     def place(self, value: Any) -> int:
-        """The number of a value, or -1."""
+        """Return the code of a value; -1 if no record has it."""
         return self._places.get(key_of(value), -1)
 
     def numbers(self) -> Floats:
-        """The distinct values as numbers; NaN for others."""
+        """Return the distinct values as floats; NaN for values that are not numbers."""
         if len(self._numbers) < len(self.values):
             new = self.values[len(self._numbers) :]
             more = [float(v) if is_number(v) else np.nan for v in new]
             self._numbers = np.concatenate([self._numbers, more])
         return self._numbers
 
-    def common(self, name: str, tokens: Tokens, asked: Any) -> tuple[Floats, Floats, int]:
-        """How many tokens each distinct value shares with the asked one; how many it has; how many are asked."""
+    def common(self, name: str, tokens: Tokens, wanted: Any) -> tuple[Floats, Floats, int]:
+        """Count the tokens of each distinct value that are in the wanted value, all its tokens, and those wanted."""
         postings = self._postings.setdefault(name, _Postings())
         postings.extend(self.values, tokens)
-        mine = list(tokens(asked))
+        mine = list(tokens(wanted))
         shared = np.zeros(len(self.values))
         for token in mine:
             having = postings.values_with.get(token)
@@ -76,7 +76,7 @@ class Column:
         return shared, np.array(postings.sizes, dtype=np.float64), len(mine)
 
     def records(self) -> RecordColumn:
-        """The distinct values as records of their own."""
+        """Return the distinct values, which are records, by column."""
         if self._records is None:
             self._records = RecordColumn()
         for value in self.values[self._records.n :]:
@@ -84,7 +84,7 @@ class Column:
         return self._records
 
     def elements(self) -> Column:
-        """All elements of the distinct values, which are sets or lists."""
+        """Return the elements of the distinct values, which are sets or lists."""
         if self._elements is None or len(self._elements._codes) < sum(map(len, self.values)):
             self._elements = Column()
             for value in self.values:
@@ -94,7 +94,7 @@ class Column:
 
 
 class _Postings:
-    """For each token the values that have it."""
+    """Inverted index: for each token, the codes of the values that have it."""
 
     def __init__(self) -> None:
         self.values_with: dict[Hashable, array[int]] = {}
@@ -109,14 +109,14 @@ class _Postings:
 
 
 class RecordColumn:
-    """Records by column."""
+    """Records, stored by column."""
 
     def __init__(self) -> None:
         self.columns: dict[str, Column] = {}
         self.n = 0
 
     def add(self, record: Mapping[str, Any]) -> None:
-        """One more record."""
+        """Add a record."""
         for name in record:
             if name not in self.columns:
                 self.columns[name] = Column(self.n)

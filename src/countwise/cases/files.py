@@ -1,4 +1,4 @@
-"""Case bases as plain JSON, in the same checked files as models. Functions are kept by name and never looked up."""
+"""Case base files: JSON with a checksum, like model files. Functions are stored by name only and never imported."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["load_base", "save_base"]
 
 _KIND = "CaseBase"
-# What a file may hold, by the word "@"; no other word is known.
+# Similarities that a file may contain, by the value of "@".
 _SIMILARITIES: dict[str, type[Similarity]] = {
     cls.word: cls
     for cls in (
@@ -56,7 +56,7 @@ Functions = dict[str, Callable[[Any, Any], float]]
 
 
 def save_base(base: CaseBase, path: str | os.PathLike[str]) -> None:
-    """Write a base to a file, whole or not at all."""
+    """Write a case base to a file atomically."""
     place = Path(path)
     content = {
         "kind": _KIND,
@@ -69,9 +69,14 @@ def save_base(base: CaseBase, path: str | os.PathLike[str]) -> None:
     try:
         data = enveloped(body)
     except UnicodeEncodeError:
-        raise ModelFileError("A string of the case base cannot be written to a file (a lone surrogate).") from None
+        raise ModelFileError(
+            "The case base contains a string that is not valid Unicode (a lone surrogate) and cannot be saved."
+        ) from None
     if len(data) > MAX_BYTES:
-        raise ModelFileError("The case base is too large for a file.", hint="forget some cases.")
+        raise ModelFileError(
+            f"The case base has {len(data):,} bytes; a file may have at most {MAX_BYTES:,}.",
+            hint="forget some cases.",
+        )
     limit_depth(data.decode(), place)
     write_whole(place, data)
 
@@ -79,21 +84,23 @@ def save_base(base: CaseBase, path: str | os.PathLike[str]) -> None:
 def load_base(
     cls: type[CaseBase], path: str | os.PathLike[str], rules: tuple[Any, ...], functions: Functions
 ) -> CaseBase:
-    """Read a base from a file, with the functions that it does not hold."""
+    """Read a case base from a file; functions are passed in, because the file does not contain them."""
     place = Path(path)
-    content = read_checked(place, hint="save a case base there.")
+    content = read_checked(place, hint="save a case base to this path first.")
     kind = content.get("kind") if isinstance(content, dict) else None
     if kind != _KIND:
-        raise ModelFileError(f"{place} holds a model ({kind}) and no case base.", hint="countwise.load reads models.")
-    with _sound(place):
+        raise ModelFileError(
+            f"{place} contains a model ({kind}), not a case base.", hint="use countwise.load to load a model."
+        )
+    with _damaged(place):
         needed = {str(where): str(name) for where, name in content["functions"].items()}
         named = [str(name) for name in content["rules"]]
     given = {rule.name: rule.function for rule in rules_of(rules)}
     _check_given(named, list(given), needed, functions, place)
-    with _sound(place):
+    with _damaged(place):
         declared = _similarity(content["similarity"], "", functions)
         if not isinstance(declared, RecordSimilarity):
-            raise ValueError("problems are not compared as records")
+            raise ValueError("the similarity of problems is not a record similarity")
         base = cls(rules=[given[name] for name in named], **vars(declared))
         for name, *values, notes in content["cases"]:
             problem, solution, outcome = (revived(value, _VALUES) for value in values)
@@ -102,34 +109,34 @@ def load_base(
 
 
 @contextmanager
-def _sound(place: Path) -> Iterator[None]:
-    """Report whatever is wrong within as a damaged file."""
+def _damaged(place: Path) -> Iterator[None]:
+    """Report errors in the block as a damaged file."""
     try:
         yield
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError) as error:
-        raise ModelFileError(f"{place} is not a sound case base: {type(error).__name__}: {error}.") from None
+        raise ModelFileError(f"{place} is a damaged case base file: {type(error).__name__}: {error}.") from None
 
 
 def _check_given(
     rules: list[str], given: list[str], needed: dict[str, str], functions: Functions, place: Path
 ) -> None:
-    """Refuse to load without the functions that the base had, or with others."""
+    """Raise OptionError unless exactly the functions of the case base are given."""
     lost = [f"the rule {name!r}" for name in rules if name not in given]
     lost += [f"the similarity {name!r} of {where!r}" for where, name in needed.items() if where not in functions]
     if lost:
-        hint = "give them again: load(path, rules=[...], similarities={...})."
-        raise OptionError(f"{place} needs functions that files do not hold: {', '.join(lost)}.", hint=hint)
+        hint = "pass them again: load(path, rules=[...], similarities={...})."
+        raise OptionError(f"{place} does not contain functions that the base needs: {', '.join(lost)}.", hint=hint)
     for where, function in functions.items():
         similarity_of(function, where)
     odd = [(name, rules) for name in given if name not in rules]
     odd += [(where, list(needed)) for where in functions if where not in needed]
-    for word, known in odd:
-        hint = did_you_mean(word, known) or (f"it has {listed(known)}." if known else "it has none.")
-        raise OptionError(f"The base in {place} had no function for {word!r}.", hint=hint)
+    for name, known in odd:
+        hint = did_you_mean(name, known) or (f"pass only {listed(known)}." if known else "pass no functions.")
+        raise OptionError(f"The case base in {place} uses no function for {name!r}.", hint=hint)
 
 
 def _functions(similarity: Similarity, path: str) -> Iterator[tuple[str, str]]:
-    """Where a base compares by functions, and their names."""
+    """Yield the path of each attribute that is compared by a function, and the name of the function."""
     if isinstance(similarity, FunctionSimilarity):
         yield path, similarity.name
     elif isinstance(similarity, SetSimilarity) and similarity.elements is not None:
@@ -140,7 +147,7 @@ def _functions(similarity: Similarity, path: str) -> Iterator[tuple[str, str]]:
 
 
 def _similarity(written: Any, path: str, functions: Functions) -> Similarity:
-    """The similarity that was written; functions are given again, by the path of their attribute."""
+    """Return the similarity that was saved; functions are looked up by the path of their attribute."""
     settings = dict(written)
     kind = settings.pop("@")
     if kind == "function":
@@ -156,6 +163,6 @@ def _similarity(written: Any, path: str, functions: Functions) -> Similarity:
     elif kind == "set" and settings["elements"] is not None:
         settings["elements"] = _similarity(settings["elements"], path, functions)
     elif kind == "table":
-        pairs = ((revived(a, _VALUES), revived(b, _VALUES), share) for a, b, share in settings["table"])
-        settings["table"] = {(a, b): share for a, b, share in pairs}
+        triples = ((revived(a, _VALUES), revived(b, _VALUES), s) for a, b, s in settings["table"])
+        settings["table"] = {(a, b): s for a, b, s in triples}
     return _SIMILARITIES[kind](**settings)

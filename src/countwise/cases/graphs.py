@@ -1,7 +1,7 @@
-"""Graphs: the largest part that two labeled graphs have in common, exact for small graphs and greedy for large ones.
+"""Similarity of labeled graphs by a common subgraph: exact for small graphs, greedy for large ones.
 
-A matching pairs nodes of one graph with nodes of the other, each at most once, and only nodes of equal labels. Its
-worth is its pairs, and each edge of one graph that lies on an edge of the other with the same label.
+A matching pairs nodes of two graphs with equal labels, each node at most once. Its size is the number of paired nodes
+plus the number of edges that it maps to an edge with the same label.
 """
 
 from __future__ import annotations
@@ -20,22 +20,24 @@ from countwise.errors import NumberIn, TableError, check_settings
 
 __all__ = ["GraphSimilarity", "Matching", "best_matching"]
 
-_HIGHEST = 12  # nodes that may be searched exactly: the work can grow with the factorial
-_LARGEST = 1000  # nodes that are matched at all
+_HIGHEST = 12  # largest limit of the exact search, whose time can grow with the factorial
+_LARGEST = 1000  # largest number of nodes of a graph
 
 
 @dataclass(frozen=True)
 class GraphSimilarity(Similarity):
-    """Nodes and edges in common / nodes and edges of the larger graph.
+    """Similarity of labeled graphs by their maximum common subgraph.
 
-    In common is what the best matching pairs: nodes of equal labels, each at most once, and edges of equal labels
-    between them (a maximum common subgraph). Two empty graphs have 1.
+    .. math:: s(q, c) = common nodes and edges / nodes and edges of the larger graph
+
+    The common nodes and edges are those of the best matching, which pairs nodes with equal labels, each at most
+    once, and counts the edges with equal labels between paired nodes. Two empty graphs have similarity 1.
 
     Parameters
     ----------
     limit : int, default=8
-        Up to so many nodes, in both graphs, the best matching is found by a search. Beyond, a greedy matching
-        stands in for it, which may find less; the explanation says so.
+        Largest number of nodes for which the best matching is searched exactly, from 0 to 12. If either graph is
+        larger, a greedy matching is used, and the similarity may be too low; the explanation mentions it.
 
     Examples
     --------
@@ -55,33 +57,113 @@ class GraphSimilarity(Similarity):
         check_settings(self, limit=NumberIn(0, _HIGHEST, whole=True))
 
     def check(self, value: Any, where: Where) -> None:
-        """Graphs, not too large."""
+        """Raise TableError if the value is no graph, or too large.
+
+        Parameters
+        ----------
+        value : value
+            Value of a query or a case.
+        where : Where
+            Location of the value, for the message.
+        """
         super().check(value, where)
         if len(value.nodes) > _LARGEST:
-            raise TableError(f"{where} has {len(value.nodes)} nodes; graphs of at most {_LARGEST} are compared.")
+            raise TableError(f"{where} has {len(value.nodes)} nodes; a graph may have at most {_LARGEST}.")
 
     def matching(self, asked: LabeledGraph, found: LabeledGraph) -> Matching:
-        """Which nodes stand for which."""
+        """Return the matching from which the similarity is computed.
+
+        Parameters
+        ----------
+        asked : LabeledGraph
+            Graph in the query.
+        found : LabeledGraph
+            Graph in the case.
+
+        Returns
+        -------
+        Matching
+            Its `pairs` are the paired nodes.
+
+        Examples
+        --------
+        >>> from countwise.cases import GraphSimilarity, LabeledGraph
+        >>> one, other = LabeledGraph({1: "pump", 2: "valve"}), LabeledGraph({"a": "valve", "b": "tank"})
+        >>> GraphSimilarity().matching(one, other).pairs
+        ((2, 'a'),)
+        """
         return best_matching(asked, found, self.limit)
 
     def between(self, asked: Any, found: Any) -> float:
-        """What is in common, over the larger graph."""
+        """Return the size of the best matching divided by the size of the larger graph.
+
+        Parameters
+        ----------
+        asked : value
+            Value in the query.
+        found : value
+            Value in the case.
+
+        Returns
+        -------
+        float
+            Similarity from 0 to 1.
+        """
         larger = max(_size(asked), _size(found))
-        return self.matching(asked, found).worth / larger if larger else 1.0
+        return self.matching(asked, found).size / larger if larger else 1.0
 
     def approximate(self, asked: Any, found: Any) -> bool:
-        """Whether the matching is greedy."""
+        """Return whether the matching is greedy.
+
+        Parameters
+        ----------
+        asked : value
+            Value in the query.
+        found : value
+            Value in the case.
+
+        Returns
+        -------
+        bool
+            Whether the similarity is a lower bound.
+        """
         return max(len(asked.nodes), len(found.nodes)) > self.limit
 
     def explain(self, asked: Any, found: Any) -> str:
-        """The parts of the fraction, and whether they are approximate."""
+        """Return the numerator and the denominator of the similarity, and whether the matching is greedy.
+
+        Parameters
+        ----------
+        asked : value
+            Value in the query.
+        found : value
+            Value in the case.
+
+        Returns
+        -------
+        str
+            Explanation in a few words.
+        """
         matching = self.matching(asked, found)
         how = f" (greedy: more than {self.limit} nodes)" if self.approximate(asked, found) else ""
         common = f"{counted(len(matching.pairs), 'node')} and {counted(matching.n_edges, 'edge')}"
         return f"{common} in common of {max(_size(asked), _size(found))}{how}"
 
     def bounds(self, asked: Any, column: Column) -> Floats:
-        """By the labels of nodes and edges, wherever they are."""
+        """Return bounds from the labels of nodes and edges, regardless of their position.
+
+        Parameters
+        ----------
+        asked : value
+            Value in the query.
+        column : Column
+            Values of the attribute in the case base.
+
+        Returns
+        -------
+        ndarray
+            One bound for each distinct value.
+        """
         shared, sizes, mine = column.common("graph", _tokens, asked)
         return quotient(shared, np.maximum(sizes, mine))
 
@@ -91,7 +173,7 @@ def _size(graph: LabeledGraph) -> int:
 
 
 def _tokens(graph: LabeledGraph) -> Iterator[Hashable]:
-    """Labels of nodes; edges by their labels and those of their ends. No matching is worth more than is shared."""
+    """Return tokens of nodes and edges; no matching of two graphs is larger than their number of common tokens."""
     labels = {node: key_of(label) for node, label in graph.nodes.items()}
     tokens: list[Hashable] = [("node", label) for label in labels.values()]
     for a, b, label in graph.edges:
@@ -102,20 +184,20 @@ def _tokens(graph: LabeledGraph) -> Iterator[Hashable]:
 
 @dataclass(frozen=True)
 class Matching:
-    """Which node of one graph stands for which of the other."""
+    """Pairing of the nodes of two graphs."""
 
-    pairs: tuple[tuple[Any, Any], ...]  # nodes of the first graph with those of the second
-    n_edges: int  # how many edges lie on each other
-    exact: bool  # whether no matching is worth more
+    pairs: tuple[tuple[Any, Any], ...]  # a node of the first graph and a node of the second
+    n_edges: int  # number of common edges
+    exact: bool  # whether no matching is larger
 
     @property
-    def worth(self) -> int:
-        """Pairs of nodes and of edges."""
+    def size(self) -> int:
+        """Number of paired nodes and common edges."""
         return len(self.pairs) + self.n_edges
 
 
 class _Arcs:
-    """A graph by numbers: labels, and for each node what leads where."""
+    """Graph with numbered nodes, their labels and their adjacency lists."""
 
     def __init__(self, graph: LabeledGraph) -> None:
         self.nodes = list(graph.nodes)
@@ -124,35 +206,35 @@ class _Arcs:
         self.arcs: list[dict[int, set[Hashable]]] = [{} for _ in self.nodes]
         for a, b, label in graph.edges:
             i, j, name = place[a], place[b], key_of(label)
-            # a directed edge differs from an undirected one, and from the same edge the other way round
+            # a directed edge differs from an undirected one, and from the reverse edge
             self.arcs[i].setdefault(j, set()).add((name, "to" if graph.directed else "with"))
             self.arcs[j].setdefault(i, set()).add((name, "from" if graph.directed else "with"))
 
     def loop(self, node: int) -> set[Hashable]:
-        """What leads from a node to itself, each edge once."""
+        """Return the edges from a node to itself, each once."""
         return {arc for arc in self.arcs[node].get(node, ()) if arc[1] != "from"}  # type: ignore[index]
 
     def shared(self, a: int, b: int, other: _Arcs, x: int, y: int) -> int:
-        """How many edges between a and b lie upon edges between x and y."""
+        """Return the number of edges between a and b that match edges between x and y of another graph."""
         return len(self.arcs[a].get(b, _NONE) & other.arcs[x].get(y, _NONE))
 
 
 _NONE: set[Hashable] = set()
 
 
-def _start(one: _Arcs, other: _Arcs) -> Indices:
-    """What each pair of nodes is worth alone: 1 and its loops, or -1 if the labels differ."""
+def _initial_gain(one: _Arcs, other: _Arcs) -> Indices:
+    """Return the gain of each pair of nodes alone: 1 plus its common loops, or -1 if the labels differ."""
     codes: dict[Hashable, int] = {}
     mine, theirs = (np.array([codes.setdefault(label, len(codes)) for label in g.labels]) for g in (one, other))
-    worth = np.where(mine[:, None] == theirs[None, :], 1, -1)
+    gain = np.where(mine[:, None] == theirs[None, :], 1, -1)
     for u in (u for u in range(len(one.nodes)) if u in one.arcs[u]):
-        for x in (x for x in range(len(other.nodes)) if x in other.arcs[x] and worth[u, x] > 0):
-            worth[u, x] += len(one.loop(u) & other.loop(x))
-    return worth
+        for x in (x for x in range(len(other.nodes)) if x in other.arcs[x] and gain[u, x] > 0):
+            gain[u, x] += len(one.loop(u) & other.loop(x))
+    return gain
 
 
-def _surroundings(one: _Arcs, other: _Arcs) -> Indices:
-    """How many edges with their far ends' labels each pair of nodes has in common."""
+def _common_neighbors(one: _Arcs, other: _Arcs) -> Indices:
+    """Return, for each pair of nodes, the number of common edges by edge label and label of the neighbor."""
     places: dict[Hashable, int] = {}
     found: list[list[list[int]]] = []
     for graph in (one, other):
@@ -168,29 +250,29 @@ def _surroundings(one: _Arcs, other: _Arcs) -> Indices:
 
 
 def _greedy(one: _Arcs, other: _Arcs) -> tuple[list[tuple[int, int]], int]:
-    """Pair by pair, always the one that is worth most now; then the one with the most alike surroundings."""
+    """Return a greedy matching: always the pair with the largest gain, and among ties the most similar neighbors."""
     pairs: list[tuple[int, int]] = []
     total = 0
     if not one.nodes or not other.nodes:
         return pairs, total
-    worth = _start(one, other)
-    around = _surroundings(one, other)
-    most = int(around.max()) + 1
+    gain = _initial_gain(one, other)
+    common = _common_neighbors(one, other)
+    most = int(common.max()) + 1
     while True:
-        u, x = (int(i) for i in np.unravel_index(np.argmax(worth * most + around), worth.shape))
-        if worth[u, x] <= 0:
+        u, x = (int(i) for i in np.unravel_index(np.argmax(gain * most + common), gain.shape))
+        if gain[u, x] <= 0:
             return pairs, total
         pairs.append((u, x))
-        total += int(worth[u, x])
-        worth[u, :] = worth[:, x] = -most - 1
+        total += int(gain[u, x])
+        gain[u, :] = gain[:, x] = -most - 1
         for v in one.arcs[u]:
             for y in other.arcs[x]:
-                if worth[v, y] > 0:
-                    worth[v, y] += one.shared(u, v, other, x, y)
+                if gain[v, y] > 0:
+                    gain[v, y] += one.shared(u, v, other, x, y)
 
 
 def best_matching(a: LabeledGraph, b: LabeledGraph, limit: int) -> Matching:
-    """The matching that is worth most; greedy if either graph has more nodes than the limit."""
+    """Return the largest matching, or a greedy one if either graph has more nodes than the limit."""
     one, other = _Arcs(a), _Arcs(b)
     pairs, total = _greedy(one, other)
     exact = max(len(one.nodes), len(other.nodes)) <= limit
@@ -203,17 +285,17 @@ def best_matching(a: LabeledGraph, b: LabeledGraph, limit: int) -> Matching:
 
 
 class _Search:
-    """Depth first over the nodes of one graph; a branch is left when its bound does not exceed the best so far.
+    """Branch-and-bound search for the largest matching, depth first over the nodes of one graph.
 
-    The bound: each node that is left gets its best free partner, at what the pair is worth with all pairs made so
-    far; and all edges among the nodes that are left lie upon others.
+    The bound pairs each remaining node with its best free partner, given the pairs so far, and counts all edges among
+    the remaining nodes as common.
     """
 
     def __init__(self, one: _Arcs, other: _Arcs, best: list[tuple[int, int]], most: int) -> None:
         self.one, self.other = one, other
         self.best, self.most = list(best), most
         self.order = sorted(range(len(one.nodes)), key=lambda u: (-len(one.arcs[u]), u))
-        self.worth: list[list[int]] = _start(one, other).tolist()
+        self.gain: list[list[int]] = _initial_gain(one, other).tolist()
         self.free = set(range(len(other.nodes)))
         self.pairs: list[tuple[int, int]] = []
         self.inner = [self._edges_among(set(self.order[i:])) for i in range(len(self.order) + 1)]
@@ -222,19 +304,19 @@ class _Search:
         return sum(len(self.one.arcs[u][v]) for u in nodes for v in self.one.arcs[u] if v in nodes and v < u)
 
     def _bound(self, start: int) -> int:
-        """The most that the nodes from `start` on can add."""
-        rows = (self.worth[u] for u in self.order[start:])
+        """Return an upper bound of what the nodes from `start` on can add."""
+        rows = (self.gain[u] for u in self.order[start:])
         return self.inner[start] + sum(max(0, *(row[x] for x in self.free)) for row in rows) if self.free else 0
 
     def go(self, start: int, total: int) -> None:
-        """Try every partner of the next node, the best first, and none."""
+        """Try every partner of the next node, the best first, and then no partner."""
         if total > self.most:
             self.best, self.most = list(self.pairs), total
         if start == len(self.order) or total + self._bound(start) <= self.most:
             return
         u = self.order[start]
-        for x in sorted((x for x in self.free if self.worth[u][x] > 0), key=lambda x: (-self.worth[u][x], x)):
-            gain = self.worth[u][x]
+        for x in sorted((x for x in self.free if self.gain[u][x] > 0), key=lambda x: (-self.gain[u][x], x)):
+            gain = self.gain[u][x]
             changed = self._pair(u, x)
             self.go(start + 1, total + gain)
             self._unpair(u, x, changed)
@@ -247,13 +329,13 @@ class _Search:
         for v in self.one.arcs[u]:
             for y in self.other.arcs[x]:
                 more = self.one.shared(u, v, self.other, x, y) if v != u and y != x else 0
-                if more and self.worth[v][y] > 0:
-                    self.worth[v][y] += more
+                if more and self.gain[v][y] > 0:
+                    self.gain[v][y] += more
                     changed.append((v, y, more))
         return changed
 
     def _unpair(self, u: int, x: int, changed: list[tuple[int, int, int]]) -> None:
         for v, y, more in changed:
-            self.worth[v][y] -= more
+            self.gain[v][y] -= more
         self.free.add(x)
         self.pairs.pop()

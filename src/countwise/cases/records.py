@@ -1,4 +1,4 @@
-"""Records: the weighted mean of the similarities of their attributes. The problems of a case base are records."""
+"""Similarity of records, such as the problems of a case base: the weighted mean over their attributes."""
 
 from __future__ import annotations
 
@@ -22,24 +22,33 @@ __all__ = ["RecordField", "RecordSimilarity", "guessed"]
 
 @dataclass(frozen=True)
 class RecordField:
-    """What one attribute adds to the similarity of a query and a case.
+    """Contribution of one attribute to the similarity of a query and a case.
 
     Parameters
     ----------
     attribute : str
-        Its name; that of an attribute in a record in a record has dots.
-    asked, found : value
-        What the query asks for and what the case has; None if it has nothing.
+        Name of the attribute. Attributes of nested records are written with dots.
+    asked : value
+        Value in the query.
+    found : value
+        Value in the case; None if it is missing.
     weight : float
-        The attribute's weight.
+        Weight of the attribute.
     similarity : float or None
-        The local similarity; None if the attribute is ignored.
+        Local similarity; None if the attribute is ignored.
     how : str
-        How it came about.
-    inner : tuple of RecordField
-        The parts of a record.
-    approximate : bool
-        Whether the similarity may be too low: a greedy matching of graphs.
+        Explanation of the local similarity.
+    inner : tuple of RecordField, default=()
+        Contributions of the attributes of a nested record.
+    approximate : bool, default=False
+        Whether the similarity may be too low, because graphs were matched by a greedy algorithm.
+
+    Examples
+    --------
+    >>> from countwise import CaseBase
+    >>> match = CaseBase([({"hours": 900}, "bearing"), ({"hours": 100}, "seal")]).retrieve({"hours": 700})[0]
+    >>> match.parts[0].attribute, match.parts[0].how
+    ('hours', '1 - 200 / 800')
     """
 
     attribute: str
@@ -52,7 +61,19 @@ class RecordField:
     approximate: bool = False
 
     def flat(self) -> Iterator[RecordField]:
-        """The part and those in it."""
+        """Iterate over this contribution and those of nested attributes.
+
+        Yields
+        ------
+        RecordField
+
+        Examples
+        --------
+        >>> from countwise import CaseBase
+        >>> match = CaseBase([({"hotel": {"stars": 4}}, "u")]).retrieve({"hotel": {"stars": 4}})[0]
+        >>> [part.attribute for part in match.parts[0].flat()]
+        ['hotel', 'hotel.stars']
+        """
         yield self
         for part in self.inner:
             yield from part.flat()
@@ -60,20 +81,23 @@ class RecordField:
 
 @dataclass(frozen=True)
 class RecordSimilarity(Similarity):
-    """The weighted mean of the similarities of attributes: sum of w s / sum of w, over what is asked.
+    """Similarity of records: the weighted mean of the local similarities of their attributes.
 
-    Attributes that are not asked for do not count.
+    .. math:: s(q, c) = Σ_a w_a s_a(q_a, c_a) / Σ_a w_a
+
+    The sums are over the attributes a of the query q. Attributes that only the case c has are ignored.
 
     Parameters
     ----------
     similarities : mapping of attribute to similarity or function, optional
-        Of attributes that are not named, by their values: numbers by their range, sets by Jaccard, records as
-        records, graphs as graphs, all others by equality.
+        Local similarities. In a case base, the type of the values decides for attributes not in the mapping:
+        `NumberSimilarity` for numbers, `SetSimilarity` for sets and lists, `RecordSimilarity` for mappings,
+        `GraphSimilarity` for graphs, and `EqualSimilarity` for all others.
     weights : mapping of attribute to number, optional
-        1 for attributes that are not named.
-    missing : {"zero", "ignore"}, default="zero"
-        What an attribute counts that is asked for and that the case does not have: 0, or nothing, so that the
-        others are rescaled.
+        Weights, which must be at least 0. Attributes not in the mapping have weight 1.
+    missing : {'zero', 'ignore'}, default='zero'
+        Treatment of an attribute of the query that the case does not have. 'zero' counts it with similarity 0.
+        'ignore' leaves it out of both sums.
 
     Examples
     --------
@@ -94,51 +118,129 @@ class RecordSimilarity(Similarity):
         check_settings(self, missing=("zero", "ignore"))
         for name, given in (("similarities", self.similarities), ("weights", self.weights)):
             if given is not None and not isinstance(given, Mapping):
-                raise OptionError(f"{name} is {given!r}; a mapping of attributes is needed.")
+                raise OptionError(f"{name} must be a mapping by attribute, not {given!r}.")
         given = {name: similarity_of(s, name) for name, s in (self.similarities or {}).items()}
         object.__setattr__(self, "similarities", given)
         weights = dict(self.weights or {})
         for name, weight in weights.items():
             if not is_number(weight) or not 0 <= weight < math.inf:
-                raise OptionError(f"The weight of {name!r} is {weight!r}; a number that is not negative is needed.")
+                raise OptionError(f"The weight of {name!r} must be a finite number >= 0, not {weight!r}.")
         object.__setattr__(self, "weights", weights)
 
     def local(self, name: str) -> Similarity:
-        """The similarity of one attribute."""
+        """Return the local similarity of an attribute.
+
+        Parameters
+        ----------
+        name : str
+            Name of the attribute.
+
+        Returns
+        -------
+        Similarity
+            Similarity used for the attribute.
+
+        Raises
+        ------
+        TableError
+            If no similarity is known for the attribute.
+
+        Examples
+        --------
+        >>> from countwise.cases import EqualSimilarity, RecordSimilarity
+        >>> RecordSimilarity({"board": EqualSimilarity()}).local("board")
+        EqualSimilarity()
+        """
         found = (self.similarities or {}).get(name)
         if found is None:
             known = self.similarities or {}
-            hint = did_you_mean(name, known) or (f"known are {listed(known)}." if known else None)
-            raise TableError(f"There is no attribute {name!r}.", hint=hint)
+            hint = did_you_mean(name, known) or (f"use one of {listed(known)}." if known else None)
+            raise TableError(f"There is no attribute {name!r} to compare.", hint=hint)
         return found
 
     def weight(self, name: str) -> float:
-        """The weight of one attribute."""
+        """Return the weight of an attribute.
+
+        Parameters
+        ----------
+        name : str
+            Name of the attribute.
+
+        Returns
+        -------
+        float
+            Weight, at least 0.
+
+        Examples
+        --------
+        >>> from countwise.cases import RecordSimilarity
+        >>> RecordSimilarity(weights={"stars": 3}).weight("stars")
+        3.0
+        """
         return float((self.weights or {}).get(name, 1.0))
 
     def check(self, value: Any, where: Where) -> None:
-        """Refuse a record whose attributes cannot be compared; those that no similarity is given for may be all."""
+        """Raise TableError if the value is no record, or if one of its attributes cannot be compared.
+
+        Parameters
+        ----------
+        value : value
+            Value of a query or a case.
+        where : Where
+            Location of the value, for the message.
+        """
         super().check(value, where)
         for name, inner in value.items():
             if name in (self.similarities or {}):
                 self.local(name).check(inner, where.inside(name))
 
     def check_asked(self, asked: Any, where: Where) -> None:
-        """Refuse a query of attributes that are not known, or that all weigh nothing."""
+        """Raise an error if the query has an unknown attribute, or if all its weights are 0.
+
+        Parameters
+        ----------
+        asked : value
+            Value in the query.
+        where : Where
+            Location of the value, for the message.
+        """
         super().check(asked, where)
         for name, value in asked.items():
             self.local(name).check_asked(value, where.inside(name))
         if not any(self.weight(name) for name in asked):
             raise OptionError(
-                f"{where} asks only for what has the weight 0.", hint="give other weights, or ask for more."
+                f"{where} has only attributes with weight 0.",
+                hint="use other weights, or add attributes to the query.",
             )
 
     def fitted(self, column: Column) -> RecordSimilarity:
-        """With a similarity for every attribute."""
+        """Return a copy with a fitted similarity for every attribute.
+
+        Parameters
+        ----------
+        column : Column
+            Values of the attribute in the case base.
+
+        Returns
+        -------
+        RecordSimilarity
+            Fitted copy.
+        """
         return self.fitted_over(column.records())
 
     def fitted_over(self, records: RecordColumn) -> RecordSimilarity:
-        """With a similarity for every attribute of these records, or declared."""
+        """Return a copy with a similarity for every attribute, fitted to records.
+
+        Parameters
+        ----------
+        records : RecordColumn
+            Records, stored by column.
+
+        Returns
+        -------
+        RecordSimilarity
+            Fitted copy.
+        """
         declared = dict(self.similarities or {})
         for name in declared.keys() - records.columns.keys():
             declared[name] = declared[name].fitted(Column())
@@ -147,7 +249,20 @@ class RecordSimilarity(Similarity):
         return replace(self, similarities=declared)
 
     def between(self, asked: Any, found: Any) -> float:
-        """The weighted mean."""
+        """Return the weighted mean of the local similarities.
+
+        Parameters
+        ----------
+        asked : value
+            Value in the query.
+        found : value
+            Value in the case.
+
+        Returns
+        -------
+        float
+            Similarity from 0 to 1.
+        """
         counted = []
         for name, value in asked.items():
             other = found.get(name)
@@ -158,7 +273,22 @@ class RecordSimilarity(Similarity):
         return _mean(counted)
 
     def parts(self, asked: Any, found: Any, path: str = "") -> tuple[RecordField, ...]:
-        """What each attribute that is asked for adds."""
+        """Return the contribution of each attribute of the query.
+
+        Parameters
+        ----------
+        asked : value
+            Value in the query.
+        found : value
+            Value in the case.
+        path : str, default=""
+            Prefix for the names of the attributes.
+
+        Returns
+        -------
+        tuple of RecordField
+            Contribution of each attribute.
+        """
         return tuple(self._part(name, value, found.get(name), path) for name, value in asked.items())
 
     def _part(self, name: str, asked: Any, found: Any, path: str) -> RecordField:
@@ -167,20 +297,59 @@ class RecordSimilarity(Similarity):
             ignored = self.missing == "ignore"
             how = "missing: ignored" if ignored else "missing: 0"
             return RecordField(whole, asked, None, weight, None if ignored else 0.0, how)
-        share, how = local.between(asked, found), local.explain(asked, found)
+        similarity, how = local.between(asked, found), local.explain(asked, found)
         inner, greedy = local.parts(asked, found, f"{whole}."), local.approximate(asked, found)
-        return RecordField(whole, asked, found, weight, share, how, inner, greedy)
+        return RecordField(whole, asked, found, weight, similarity, how, inner, greedy)
 
     def explain(self, asked: Any, found: Any) -> str:
-        """Its parts are explained one by one."""
+        """Return a fixed text; `parts` explains the attributes.
+
+        Parameters
+        ----------
+        asked : value
+            Value in the query.
+        found : value
+            Value in the case.
+
+        Returns
+        -------
+        str
+            Explanation in a few words.
+        """
         return "weighted mean of its attributes"
 
     def bounds(self, asked: Any, column: Column) -> Floats:
-        """The weighted mean of bounds."""
+        """Return the weighted means of the local bounds.
+
+        Parameters
+        ----------
+        asked : value
+            Value in the query.
+        column : Column
+            Values of the attribute in the case base.
+
+        Returns
+        -------
+        ndarray
+            One bound for each distinct value.
+        """
         return self.bounds_over(asked, column.records())
 
     def bounds_over(self, asked: Mapping[str, Any], records: RecordColumn) -> Floats:
-        """For each record a number that its similarity does not exceed."""
+        """Return an upper bound of the similarity to each record.
+
+        Parameters
+        ----------
+        asked : mapping of attribute to value
+            The query.
+        records : RecordColumn
+            Records, stored by column.
+
+        Returns
+        -------
+        ndarray of shape (n_records,)
+            Upper bounds.
+        """
         total, weight = np.zeros(records.n), np.zeros(records.n)
         for name, value in asked.items():
             w, column = self.weight(name), records.columns.get(name)
@@ -193,17 +362,17 @@ class RecordSimilarity(Similarity):
 
 
 def _mean(counted: list[tuple[float, float]]) -> float:
-    """The weighted mean; 0 if nothing has a weight. The order of attributes does not change a digit."""
+    """Return the weighted mean of (weight, similarity); 0 without weights. The order does not change the result."""
     whole = math.fsum(weight for weight, _ in counted)
-    return math.fsum(weight * share for weight, share in counted) / whole if whole else 0.0
+    return math.fsum(weight * similarity for weight, similarity in counted) / whole if whole else 0.0
 
 
 def guessed(column: Column) -> Similarity:
-    """The similarity that the values of a column suggest."""
-    if column.kinds == {"number"}:
+    """Return the default similarity for the type of the values of a column."""
+    if column.types == {"number"}:
         return NumberSimilarity()
-    if column.kinds and column.kinds <= {"set", "list"}:
+    if column.types and column.types <= {"set", "list"}:
         return SetSimilarity()
-    if column.kinds == {"record"}:
+    if column.types == {"record"}:
         return RecordSimilarity()
-    return GraphSimilarity() if column.kinds == {"graph"} else EqualSimilarity()
+    return GraphSimilarity() if column.types == {"graph"} else EqualSimilarity()

@@ -1,4 +1,4 @@
-"""Reuse: the solutions of several cases combined into one, and rules that fit it to the query."""
+"""Reuse: combine the solutions of several cases, and adapt the result to the query by rules."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ COMBINING = ("weighted", "majority", "mean", "best")
 
 @dataclass(frozen=True)
 class Combined:
-    """How one attribute of the solution came of several cases."""
+    """Combination of the values of several cases for one attribute of the solution."""
 
-    attribute: str  # nothing if the solution is no record
-    how: str  # "weighted" or "majority" vote, weighted "mean", or that of the "best" case
+    attribute: str  # empty if the solution is not a mapping
+    how: str  # "weighted", "majority", "mean" or "best"
     value: Any
     votes: tuple[tuple[Any, Any, float], ...]  # the id, value and weight of each case
 
     def __str__(self) -> str:
         if self.how == "best":
-            return "of the most similar case"
+            return "from the most similar case"
         if self.how == "mean":
             total = math.fsum(weight for *_, weight in self.votes)
             terms = " + ".join(f"{number(weight)} × {shown(value)}" for _, value, weight in self.votes)
@@ -41,7 +41,7 @@ class Combined:
 
 
 def combined(matches: Sequence[Match], combine: Any) -> tuple[Any, tuple[Combined, ...]]:
-    """The solution that cases suggest, the most similar first, and how it came about."""
+    """Combine the solutions of matches, the most similar first; return the solution and how it was combined."""
     best = matches[0].case.solution
     if not isinstance(best, Mapping):
         values = [(m.case.id, m.case.solution, m.similarity) for m in matches]
@@ -56,7 +56,7 @@ def combined(matches: Sequence[Match], combine: Any) -> tuple[Any, tuple[Combine
 
 
 def _one(attribute: str, votes: list[tuple[Any, Any, float]], how: str | None) -> Combined:
-    """One value of several; those of another kind than the best case's do not count."""
+    """Combine several values; if the best case has a number, only numbers count, and otherwise only other values."""
     best = votes[0][1]
     votes = [vote for vote in votes if is_number(vote[1]) == is_number(best) and vote[1] is not None] or votes[:1]
     if all(weight == 0 for *_, weight in votes):
@@ -65,7 +65,10 @@ def _one(attribute: str, votes: list[tuple[Any, Any, float]], how: str | None) -
         how = "mean" if is_number(best) else "weighted" if isinstance(best, str | bool) else "best"
     if how == "mean":
         if not is_number(best):
-            raise OptionError(f"The mean of {attribute or 'the solution'!r} is asked for, which is {shown(best)!r}.")
+            what = repr(attribute) if attribute else "the solution"
+            raise OptionError(
+                f"combine='mean' needs numbers, but {what} is {shown(best)!r}.", hint="use 'weighted' or 'majority'."
+            )
         return Combined(attribute, how, _mean(votes), tuple(votes))
     if how == "best":
         return Combined(attribute, how, best, tuple(votes[:1]))
@@ -78,7 +81,7 @@ def _one(attribute: str, votes: list[tuple[Any, Any, float]], how: str | None) -
 
 
 def _mean(votes: list[tuple[Any, Any, float]]) -> Any:
-    """The weighted mean; numbers that are all equal stay as they are."""
+    """Return the weighted mean; equal numbers are returned unchanged."""
     if all(value == votes[0][1] for _, value, _ in votes):
         return votes[0][1]
     total = math.fsum(weight for *_, weight in votes)
@@ -86,40 +89,44 @@ def _mean(votes: list[tuple[Any, Any, float]]) -> Any:
 
 
 def check_combine(combine: Any, solutions: Iterable[Any]) -> None:
-    """Refuse ways of combining, and attributes of solutions, that there are not."""
-    words = combine.values() if isinstance(combine, Mapping) else [combine]
-    for word in words:
-        if word is not None and word not in COMBINING:
-            hint = did_you_mean(word, COMBINING) or f"give one of {listed(COMBINING)}."
-            raise OptionError(f"combine={word!r} is unknown.", hint=hint)
+    """Raise OptionError for an unknown method of combining, or an unknown attribute of the solutions."""
+    methods = combine.values() if isinstance(combine, Mapping) else [combine]
+    for method in methods:
+        if method is not None and method not in COMBINING:
+            raise OptionError(
+                f"combine must be one of {listed(COMBINING)}, or a mapping to these, not {method!r}.",
+                hint=did_you_mean(method, COMBINING),
+            )
     if isinstance(combine, Mapping):
         known = {name for solution in solutions if isinstance(solution, Mapping) for name in solution}
         for name in combine:
             if name not in known:
-                raise OptionError(f"No solution has {name!r}.", hint=did_you_mean(name, known))
+                raise OptionError(
+                    f"combine refers to {name!r}, but no solution has this attribute.", hint=did_you_mean(name, known)
+                )
 
 
 @dataclass(frozen=True)
 class AdaptationRule:
-    """A rule of adaptation: a function with a name."""
+    """Adaptation rule: a function with a name."""
 
     name: str
     says: str  # the first line of its docstring
-    function: Callable[[Any, Any, Any], Any]  # of the query, the most similar case and the solution
+    function: Callable[[Any, Any, Any], Any]  # takes the query, the most similar case and the solution
 
 
 @dataclass(frozen=True)
 class Adaptation:
-    """What a rule made of a solution."""
+    """Solution before and after an adaptation rule."""
 
     rule: str
-    says: str  # what the rule says of itself
+    says: str  # the first line of the docstring of the rule
     before: Any
     after: Any
 
     @property
     def changed(self) -> bool:
-        """Whether the rule changed anything."""
+        """Whether the rule changed the solution."""
         return key_of(self.before) != key_of(self.after)
 
     def __str__(self) -> str:
@@ -128,28 +135,31 @@ class Adaptation:
 
 @dataclass(frozen=True)
 class Backtrack:
-    """A case whose solution could not be adapted."""
+    """Case that was rejected by an adaptation rule."""
 
     id: Any
     similarity: float
-    rule: str  # that refused
+    rule: str  # the rule that rejected the case
     reason: str
-    adaptations: tuple[Adaptation, ...] = ()  # what other rules had made of its solution before
+    adaptations: tuple[Adaptation, ...] = ()  # adaptations by earlier rules
 
 
 def rules_of(functions: Iterable[Any]) -> tuple[AdaptationRule, ...]:
-    """Functions as rules, each with a name of its own."""
+    """Return functions as adaptation rules; raise OptionError if two have the same name."""
     rules: list[AdaptationRule] = []
     for function in functions:
         if not callable(function) or isinstance(function, type):
-            raise OptionError(f"{function!r} is no rule.", hint="give a function rule(query, case, solution).")
-        inner = getattr(function, "func", function)  # of functools.partial
+            raise OptionError(
+                f"An adaptation rule must be a function, not {function!r}.",
+                hint="pass a function rule(query, case, solution).",
+            )
+        inner = getattr(function, "func", function)  # functools.partial
         says = (inspect.getdoc(inner) or "").partition("\n")[0]
         name = getattr(inner, "__name__", type(function).__name__)
         if name == "<lambda>" and says:
             name = says
         if any(rule.name == name for rule in rules):
-            raise OptionError(f"Two rules are named {name!r}.", hint="give each function a name of its own.")
+            raise OptionError(f"Two rules are named {name!r}.", hint="use functions with different names.")
         rules.append(AdaptationRule(name, says, function))
     return tuple(rules)
 
@@ -157,17 +167,17 @@ def rules_of(functions: Iterable[Any]) -> tuple[AdaptationRule, ...]:
 def adapted(
     rules: Sequence[AdaptationRule], query: Mapping[str, Any], match: Match, solution: Any
 ) -> tuple[tuple[Adaptation, ...], Backtrack | None]:
-    """Every rule in turn; what each made of the solution, or the case that has to be left."""
+    """Apply the rules in order; return the adaptations, and the rejected case if a rule rejects it."""
     steps: list[Adaptation] = []
     for rule in rules:
-        reason = "refused"
+        reason = "rejected"
         try:
             after = rule.function(copied(query), match.case.copy(), copied(solution))
         except AdaptationFailed as error:
             after, reason = None, str(error)
         if after is None:
             return tuple(steps), Backtrack(match.case.id, match.similarity, rule.name, reason, tuple(steps))
-        after = checked(after, Where(f"what rule {rule.name!r} returns"), whole=True)
+        after = checked(after, Where(f"the result of rule {rule.name!r}"), whole=True)
         steps.append(Adaptation(rule.name, rule.says, solution, after))
         solution = after
     return tuple(steps), None

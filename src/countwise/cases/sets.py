@@ -1,4 +1,4 @@
-"""Sets: how much of them is in common."""
+"""Similarity of sets."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from countwise.working.numbers import number
 
 __all__ = ["SetSimilarity"]
 
-_LARGEST = 500  # elements of a set that is matched one by one: the work grows with the third power
+_LARGEST = 500  # largest set that is matched, because the time grows with the third power of the size
 
 
 @dataclass(frozen=True)
 class SetSimilarity(Similarity):
-    """How much two sets have in common; a list is the set of its elements.
+    """Similarity of sets by their common elements. A list is treated as the set of its elements.
 
-    Two empty sets have 1.
+    Two empty sets have similarity 1.
 
     Parameters
     ----------
-    by : {"jaccard", "covered", "matching"}, default="jaccard"
-        Jaccard: elements in both / elements in either. Covered: elements in both / elements asked for. Matching:
-        elements are paired so that the sum of their similarities is largest; it is divided by the size of the
-        larger set.
+    by : {'jaccard', 'covered', 'matching'}, default='jaccard'
+        'jaccard': common elements / elements of the union. 'covered': common elements / elements of the query.
+        'matching': each element is paired with at most one element of the other set, so that the sum of their
+        similarities is largest; the sum is divided by the size of the larger set.
     elements : similarity or function, optional
-        For matching: the similarity of two elements; by default 1 if they are equal.
+        Similarity of two elements for 'matching'. By default it is 1 for equal elements and 0 for others.
 
     Examples
     --------
@@ -55,15 +55,23 @@ class SetSimilarity(Similarity):
         check_settings(self, by=("jaccard", "covered", "matching"))
         if self.elements is not None:
             if self.by != "matching":
-                raise OptionError(f"elements has no meaning for by={self.by!r}.", hint="give by='matching'.")
+                raise OptionError(f"elements cannot be combined with by={self.by!r}.", hint="use by='matching'.")
             object.__setattr__(self, "elements", similarity_of(self.elements, "elements"))
 
     def check(self, value: Any, where: Where) -> None:
-        """Sets, not too large to be matched."""
+        """Raise TableError if the value is no set or list, or too large for a matching.
+
+        Parameters
+        ----------
+        value : value
+            Value of a query or a case.
+        where : Where
+            Location of the value, for the message.
+        """
         super().check(value, where)
         if self.by == "matching" and len(value) > _LARGEST:
             raise TableError(
-                f"{where} has {len(value)} elements; at most {_LARGEST} are matched one by one.",
+                f"{where} has {len(value)} elements; by='matching' compares at most {_LARGEST}.",
                 hint="use by='jaccard'.",
             )
         if self.elements is not None:
@@ -71,15 +79,40 @@ class SetSimilarity(Similarity):
                 self.elements.check(element, where)
 
     def fitted(self, column: Column) -> SetSimilarity:
-        """With the similarity of elements fitted to all elements of the base."""
+        """Return a copy whose similarity of elements is fitted to all elements in a column.
+
+        Parameters
+        ----------
+        column : Column
+            Values of the attribute in the case base.
+
+        Returns
+        -------
+        SetSimilarity
+            Fitted copy.
+        """
         return self if self.elements is None else replace(self, elements=self.elements.fitted(column.elements()))
 
     def between(self, asked: Any, found: Any) -> float:
-        """What is in common, over what there is."""
-        common, out_of = self._share(asked, found)
+        """Return the common elements divided by the size that `by` defines.
+
+        Parameters
+        ----------
+        asked : value
+            Value in the query.
+        found : value
+            Value in the case.
+
+        Returns
+        -------
+        float
+            Similarity from 0 to 1.
+        """
+        common, out_of = self._common(asked, found)
         return common / out_of if out_of else 1.0
 
-    def _share(self, asked: Any, found: Any) -> tuple[float, int]:
+    def _common(self, asked: Any, found: Any) -> tuple[float, int]:
+        """Return the number of common elements, or the sum of a matching, and the divisor."""
         one, other = _by_key(asked), _by_key(found)
         if self.by == "matching" and self.elements is not None:
             return self._matched(list(one.values()), list(other.values())), max(len(one), len(other))
@@ -87,13 +120,13 @@ class SetSimilarity(Similarity):
         return common, int(self._out_of(len(one), len(other), common))
 
     def _out_of(self, asked: int, found: Any, common: Any) -> Any:
-        """What the common part is divided by, from sizes: of one set, or of an array of them."""
+        """Return the divisor, given the sizes of the sets (or arrays of sizes)."""
         if self.by == "jaccard":
             return asked + found - common
         return asked + 0 * found if self.by == "covered" else np.maximum(asked, found)
 
     def _matched(self, one: list[Any], other: list[Any]) -> float:
-        """The largest sum of similarities of pairs."""
+        """Return the largest sum of similarities over all pairings of elements."""
         from scipy.optimize import linear_sum_assignment
 
         if not one or not other:
@@ -103,16 +136,42 @@ class SetSimilarity(Similarity):
         return math.fsum(table[rows, columns].tolist())
 
     def explain(self, asked: Any, found: Any) -> str:
-        """The parts of the fraction."""
-        common, out_of = self._share(asked, found)
+        """Return the numerator and the denominator of the similarity.
+
+        Parameters
+        ----------
+        asked : value
+            Value in the query.
+        found : value
+            Value in the case.
+
+        Returns
+        -------
+        str
+            Explanation in a few words.
+        """
+        common, out_of = self._common(asked, found)
         if not out_of:
-            return "no element is asked for" if len(found) else "both empty"
+            return "the query is empty" if len(found) else "both empty"
         if self.by == "covered":
-            return f"{number(common)} of {out_of} asked for"
+            return f"{number(common)} of {out_of} in the query"
         return f"{number(common)} {'in common' if self.by == 'jaccard' else 'matched'} of {out_of}"
 
     def bounds(self, asked: Any, column: Column) -> Floats:
-        """Exact by the elements in common; for a matching, by the sizes."""
+        """Return the exact similarities; for a matching with `elements`, bounds from the sizes of the sets.
+
+        Parameters
+        ----------
+        asked : value
+            Value in the query.
+        column : Column
+            Values of the attribute in the case base.
+
+        Returns
+        -------
+        ndarray
+            One bound for each distinct value.
+        """
         common, sizes, mine = column.common("elements", _by_key, asked)
         if self.by == "matching" and self.elements is not None:
             common = np.minimum(sizes, mine)
@@ -120,5 +179,5 @@ class SetSimilarity(Similarity):
 
 
 def _by_key(value: Any) -> dict[Hashable, Any]:
-    """The distinct elements, by what equal ones have in common."""
+    """Return the distinct elements by their key."""
     return {key_of(element): element for element in value}

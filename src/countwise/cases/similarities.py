@@ -1,7 +1,7 @@
-"""Local similarities: how alike two values of one attribute are, from 0 (not at all) to 1 (as good as equal).
+"""Local similarities of two values of an attribute, from 0 (nothing in common) to 1 (as good as equal).
 
-Each is a small class with the exact similarity of two values, a cheap upper bound for all values of a column, and the
-words that explain a similarity. The first value is what the query asks for, the second what a case has.
+Each class computes the exact similarity of two values, a cheap upper bound for all values of a column, and a text
+that explains a similarity. The first value is that of the query, the second that of the case.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from countwise._typing import Floats
 from countwise.cases.columns import Column
-from countwise.cases.values import Where, checked, is_number, key_of, kind_of, shown
+from countwise.cases.values import Where, checked, is_number, key_of, shown, type_of
 from countwise.errors import OptionError, TableError, check_settings
 from countwise.jsonfile import plain
 from countwise.neighbors.edit_distance import edit_distance
@@ -34,64 +34,173 @@ __all__ = [
     "similarity_of",
 ]
 
-_LONGEST = 10_000  # letters of a string that is compared letter by letter
+_LONGEST = 10_000  # characters of a string that is compared by edit distance
 
 
 @dataclass(frozen=True)
 class Similarity:
-    """What all local similarities have."""
+    """Base class of local similarities.
 
-    word: ClassVar[str] = ""  # what case base files call it
-    kinds: ClassVar[tuple[str, ...]] = ()  # the kinds of values that can be compared; none stands for all
-    needed: ClassVar[str] = ""
-    cheap: ClassVar[bool] = False  # whether the first stage of a search computes it exactly
+    Subclasses compute the similarity of a value in the query and a value in a case.
+
+    Examples
+    --------
+    >>> from countwise.cases import NumberSimilarity, Similarity
+    >>> isinstance(NumberSimilarity(50), Similarity)
+    True
+    """
+
+    word: ClassVar[str] = ""  # name in case base files
+    kinds: ClassVar[tuple[str, ...]] = ()  # types of values that can be compared; empty for all types
+    needed: ClassVar[str] = ""  # description of these types in messages
+    cheap: ClassVar[bool] = False  # whether the first stage of retrieval computes the exact similarity
 
     def __str__(self) -> str:
         return type(self).__name__
 
     def between(self, asked: Any, found: Any) -> float:
-        """The similarity of what is asked and what is found."""
+        """Return the similarity of a value in the query and a value in a case.
+
+        Parameters
+        ----------
+        asked : value
+            Value in the query.
+        found : value
+            Value in the case.
+
+        Returns
+        -------
+        float
+            Similarity from 0 to 1.
+        """
         raise NotImplementedError
 
     def explain(self, asked: Any, found: Any) -> str:
-        """How it came about."""
+        """Explain the similarity of two values in a few words.
+
+        Parameters
+        ----------
+        asked : value
+            Value in the query.
+        found : value
+            Value in the case.
+
+        Returns
+        -------
+        str
+            Explanation in a few words.
+        """
         raise NotImplementedError
 
     def check(self, value: Any, where: Where) -> None:
-        """Refuse a value that cannot be compared."""
-        if self.kinds and kind_of(value) not in self.kinds:
-            raise TableError(f"{where} is {shown(value)!r}; {self.needed} is needed.")
+        """Raise TableError if a value cannot be compared.
+
+        Parameters
+        ----------
+        value : value
+            Value of a query or a case.
+        where : Where
+            Location of the value, for the message.
+        """
+        if self.kinds and type_of(value) not in self.kinds:
+            raise TableError(f"{where} is {shown(value)!r}; it must be {self.needed}.")
 
     def fitted(self, column: Column) -> Similarity:
-        """The same, with what it takes from the base filled in."""
+        """Return a copy with the parameters that are estimated from the values of a case base.
+
+        Parameters
+        ----------
+        column : Column
+            Values of the attribute in the case base.
+
+        Returns
+        -------
+        Similarity
+            Fitted copy.
+        """
         return self
 
     def as_setting(self) -> dict[str, Any]:
-        """Plain data, for the file of a case base."""
+        """Return the similarity as plain data for the file of a case base.
+
+        Returns
+        -------
+        dict
+            Plain data that can be written as JSON.
+        """
         return {"@": self.word, **{f.name: plain(getattr(self, f.name)) for f in fields(self) if f.init}}
 
     def bounds(self, asked: Any, column: Column) -> Floats:
-        """For each distinct value of a column a number that its similarity does not exceed."""
+        """Return an upper bound of the similarity to each distinct value of a column.
+
+        Parameters
+        ----------
+        asked : value
+            Value in the query.
+        column : Column
+            Values of the attribute in the case base.
+
+        Returns
+        -------
+        ndarray
+            One bound for each distinct value.
+        """
         if self.cheap:
             return np.array([self.between(asked, value) for value in column.values])
         return np.ones(len(column.values))
 
     def approximate(self, asked: Any, found: Any) -> bool:
-        """Whether the similarity may be too low."""
+        """Return whether the computed similarity may be too low.
+
+        Parameters
+        ----------
+        asked : value
+            Value in the query.
+        found : value
+            Value in the case.
+
+        Returns
+        -------
+        bool
+            Whether the similarity is a lower bound.
+        """
         return False
 
     def parts(self, asked: Any, found: Any, path: str = "") -> tuple[Any, ...]:
-        """What each attribute of a record that is asked for adds; other values have no parts."""
+        """Return the contributions of the attributes of a record; empty for other values.
+
+        Parameters
+        ----------
+        asked : value
+            Value in the query.
+        found : value
+            Value in the case.
+        path : str, default=""
+            Prefix for the names of the attributes.
+
+        Returns
+        -------
+        tuple of RecordField
+            Contribution of each attribute.
+        """
         return ()
 
     def check_asked(self, asked: Any, where: Where) -> None:
-        """Refuse a value of a query that cannot be compared."""
+        """Raise an error if a value of a query cannot be compared.
+
+        Parameters
+        ----------
+        asked : value
+            Value in the query.
+        where : Where
+            Location of the value, for the message.
+        """
         self.check(asked, where)
 
 
 @dataclass(frozen=True)
 class EqualSimilarity(Similarity):
-    """1 for equal values, 0 for others.
+    """Similarity by equality: 1 for equal values, 0 for different ones.
 
     Examples
     --------
@@ -103,15 +212,54 @@ class EqualSimilarity(Similarity):
     word: ClassVar[str] = "equal"
 
     def between(self, asked: Any, found: Any) -> float:
-        """1 or 0."""
+        """Return 1 if the values are equal, otherwise 0.
+
+        Parameters
+        ----------
+        asked : value
+            Value in the query.
+        found : value
+            Value in the case.
+
+        Returns
+        -------
+        float
+            Similarity from 0 to 1.
+        """
         return float(key_of(asked) == key_of(found))
 
     def explain(self, asked: Any, found: Any) -> str:
-        """Equal or not."""
+        """Return ``equal`` or ``not equal``.
+
+        Parameters
+        ----------
+        asked : value
+            Value in the query.
+        found : value
+            Value in the case.
+
+        Returns
+        -------
+        str
+            Explanation in a few words.
+        """
         return "equal" if self.between(asked, found) else "not equal"
 
     def bounds(self, asked: Any, column: Column) -> Floats:
-        """Exact: only one value can be equal."""
+        """Return the exact similarity to each distinct value of a column.
+
+        Parameters
+        ----------
+        asked : value
+            Value in the query.
+        column : Column
+            Values of the attribute in the case base.
+
+        Returns
+        -------
+        ndarray
+            One bound for each distinct value.
+        """
         out = np.zeros(len(column.values))
         if (place := column.place(asked)) >= 0:
             out[place] = 1.0
@@ -120,15 +268,20 @@ class EqualSimilarity(Similarity):
 
 @dataclass(frozen=True)
 class NumberSimilarity(Similarity):
-    """1 - |asked - found| / range, and not below 0.
+    """Similarity of numbers, which decreases linearly with their difference.
+
+    .. math:: s(q, c) = max(0, 1 - |q - c| / range)
+
+    Here q is the number in the query and c the number in the case.
 
     Parameters
     ----------
     range : float or (float, float), optional
-        The difference at which nothing is alike any more. Two of them: for a case that has less than is asked,
-        and for one that has more. By default the range of the base, its largest value less its smallest.
-    wanted : {"equal", "at least", "at most"}, default="equal"
-        Whether a case may have more (or less) than is asked and still be as good as equal.
+        Difference at which the similarity is 0. A pair gives the range for a case with a smaller number than the
+        query, and for one with a larger number. By default, a case base uses its largest minus its smallest value.
+    wanted : {'equal', 'at least', 'at most'}, default='equal'
+        Numbers with similarity 1. 'equal': only the number in the query. 'at least': also larger numbers.
+        'at most': also smaller numbers.
 
     Examples
     --------
@@ -149,24 +302,45 @@ class NumberSimilarity(Similarity):
         check_settings(self, wanted=("equal", "at least", "at most"))
         pair = self.range if isinstance(self.range, tuple) else (self.range, self.range)
         if len(pair) != 2 or not all(r is None or (is_number(r) and 0 <= r < math.inf) for r in pair):
-            raise OptionError(f"range={self.range!r} is no range.", hint="give a number, or one for less and more.")
+            raise OptionError(
+                f"range must be a finite number >= 0, or a pair of them, not {self.range!r}.",
+                hint="pass a number, or a pair (range below, range above).",
+            )
         if isinstance(self.range, tuple) and None in self.range:
-            raise OptionError(f"range={self.range!r} is incomplete.", hint="give both numbers, or none.")
+            raise OptionError(
+                f"range must be a number or a pair of numbers, not {self.range!r}.", hint="pass both numbers."
+            )
 
     @property
     def ranges(self) -> tuple[float, float]:
-        """For less than is asked, and for more."""
+        """The ranges for smaller and for larger numbers than that of the query."""
         if self.range is None:
-            raise OptionError("The range of a NumberSimilarity is not known outside a case base.", hint="give range.")
+            raise OptionError(
+                "The range of this NumberSimilarity is not known outside a case base.",
+                hint="pass it: NumberSimilarity(range).",
+            )
         return self.range if isinstance(self.range, tuple) else (self.range, self.range)
 
     def between(self, asked: Any, found: Any) -> float:
-        """1 less the difference over the range."""
+        """Return 1 minus the difference divided by the range, but at least 0.
+
+        Parameters
+        ----------
+        asked : value
+            Value in the query.
+        found : value
+            Value in the case.
+
+        Returns
+        -------
+        float
+            Similarity from 0 to 1.
+        """
         difference, span = self._difference(asked, found)
         return max(0.0, 1 - difference / span) if span > 0 else float(difference == 0)
 
     def _difference(self, asked: float, found: float) -> tuple[float, float]:
-        """The difference that counts, and over what."""
+        """Return the difference that counts, and the range by which it is divided."""
         less, more = self.ranges
         difference = float(found) - float(asked)
         if (difference > 0 and self.wanted == "at least") or (difference < 0 and self.wanted == "at most"):
@@ -174,7 +348,20 @@ class NumberSimilarity(Similarity):
         return abs(difference), more if difference > 0 else less
 
     def explain(self, asked: Any, found: Any) -> str:
-        """The formula with its numbers."""
+        """Return the formula with its numbers.
+
+        Parameters
+        ----------
+        asked : value
+            Value in the query.
+        found : value
+            Value in the case.
+
+        Returns
+        -------
+        str
+            Explanation in a few words.
+        """
         difference, span = self._difference(asked, found)
         if difference == 0:
             return "equal" if asked == found else f"{self.wanted} {shown(asked)}"
@@ -184,7 +371,18 @@ class NumberSimilarity(Similarity):
         return f"1 - {number(difference)} / {number(span)}{clipped}"
 
     def fitted(self, column: Column) -> NumberSimilarity:
-        """With the range of the base."""
+        """Return a copy with the range of the values of a column, unless a range is given.
+
+        Parameters
+        ----------
+        column : Column
+            Values of the attribute in the case base.
+
+        Returns
+        -------
+        NumberSimilarity
+            Fitted copy.
+        """
         if self.range is not None:
             return self
         numbers = column.numbers()
@@ -192,7 +390,20 @@ class NumberSimilarity(Similarity):
         return replace(self, range=float(numbers.max() - numbers.min()) if len(numbers) else 0.0)
 
     def bounds(self, asked: Any, column: Column) -> Floats:
-        """Exact."""
+        """Return the exact similarities to the distinct values of a column.
+
+        Parameters
+        ----------
+        asked : value
+            Value in the query.
+        column : Column
+            Values of the attribute in the case base.
+
+        Returns
+        -------
+        ndarray
+            One bound for each distinct value.
+        """
         less, more = self.ranges
         differences = column.numbers() - float(asked)
         if self.wanted != "equal":
@@ -205,16 +416,16 @@ class NumberSimilarity(Similarity):
 
 @dataclass(frozen=True)
 class TableSimilarity(Similarity):
-    """Similarities given by hand.
+    """Similarity given by a table of pairs of values.
 
     Parameters
     ----------
-    table : mapping of (asked, found) to similarity, or nested mapping
-        For each pair a number from 0 to 1. Equal values have 1 unless the table says otherwise.
+    table : mapping of (query value, case value) to similarity, or nested mapping
+        Similarity of each pair, from 0 to 1. Equal values have similarity 1 unless the table contains the pair.
     symmetric : bool, default=True
-        Whether a pair counts the other way round as well.
+        Whether the similarity of (a, b) is also that of (b, a).
     default : float, default=0.0
-        The similarity of pairs that are not in the table.
+        Similarity of different values whose pair is not in the table.
 
     Examples
     --------
@@ -232,51 +443,109 @@ class TableSimilarity(Similarity):
     _pairs: dict[Hashable, float] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        _share(self.default, "default")
+        _check_similarity(self.default, "default")
         object.__setattr__(self, "table", {(a, b): s for a, b, s in self.triples(self.table)})
-        for (a, b), share in self.table.items():
-            _share(share, f"The similarity of {a!r} and {b!r}")
+        for (a, b), similarity in self.table.items():
+            _check_similarity(similarity, f"The similarity of {a!r} and {b!r}")
             for pair in ((a, b), (b, a)) if self.symmetric else ((a, b),):
                 pair_key = (key_of(pair[0]), key_of(pair[1]))
-                if self._pairs.setdefault(pair_key, float(share)) != share:
-                    raise OptionError(f"The similarity of {a!r} and {b!r} is given twice.", hint="symmetric=False?")
+                if self._pairs.setdefault(pair_key, float(similarity)) != similarity:
+                    raise OptionError(
+                        f"The table has two different similarities of {a!r} and {b!r}.",
+                        hint="remove one, or use symmetric=False.",
+                    )
 
     def as_setting(self) -> dict[str, Any]:
-        """Plain data, with the table as triples."""
+        """Return the similarity as plain data, with the table as triples.
+
+        Returns
+        -------
+        dict
+            Plain data that can be written as JSON.
+        """
         return {**super().as_setting(), "table": [[plain(a), plain(b), s] for (a, b), s in self.table.items()]}
 
     @staticmethod
     def triples(table: Any) -> Iterator[tuple[Any, Any, Any]]:
-        """The entries of a table in either of its forms."""
+        """Iterate over the entries of a table of pairs or of a nested mapping.
+
+        Parameters
+        ----------
+        table : mapping
+            A mapping of pairs to similarities, or a nested mapping.
+
+        Yields
+        ------
+        tuple
+            Query value, case value and similarity.
+
+        Examples
+        --------
+        >>> from countwise.cases import TableSimilarity
+        >>> list(TableSimilarity.triples({"red": {"orange": 0.7, "blue": 0.1}}))
+        [('red', 'orange', 0.7), ('red', 'blue', 0.1)]
+        """
         if not isinstance(table, Mapping):
-            raise OptionError("A table of similarities is a mapping.", hint="give {('red', 'orange'): 0.7}.")
-        for key, share in table.items():
-            if isinstance(share, Mapping):
-                yield from ((key, other, s) for other, s in share.items())
+            raise OptionError(
+                f"table must be a mapping, not {type(table).__name__}.", hint="pass {('red', 'orange'): 0.7}."
+            )
+        for key, similarity in table.items():
+            if isinstance(similarity, Mapping):
+                yield from ((key, other, s) for other, s in similarity.items())
             elif isinstance(key, tuple) and len(key) == 2:
-                yield (*key, share)
+                yield (*key, similarity)
             else:
-                raise OptionError(f"{key!r} is no pair of values.", hint="give {('red', 'orange'): 0.7}.")
+                raise OptionError(
+                    f"The key {key!r} of table is not a pair of values.", hint="pass {('red', 'orange'): 0.7}."
+                )
 
     def between(self, asked: Any, found: Any) -> float:
-        """What the table says."""
+        """Return the entry of the table, or 1 for equal values, or the default.
+
+        Parameters
+        ----------
+        asked : value
+            Value in the query.
+        found : value
+            Value in the case.
+
+        Returns
+        -------
+        float
+            Similarity from 0 to 1.
+        """
         a, b = key_of(asked), key_of(found)
         return self._pairs.get((a, b), 1.0 if a == b else self.default)
 
     def explain(self, asked: Any, found: Any) -> str:
-        """Where it stands."""
+        """Return whether the pair is in the table.
+
+        Parameters
+        ----------
+        asked : value
+            Value in the query.
+        found : value
+            Value in the case.
+
+        Returns
+        -------
+        str
+            Explanation in a few words.
+        """
         a, b = key_of(asked), key_of(found)
-        return "by the table" if (a, b) in self._pairs else "equal" if a == b else "not in the table"
+        return "from the table" if (a, b) in self._pairs else "equal" if a == b else "not in the table"
 
 
 @dataclass(frozen=True)
 class StringSimilarity(Similarity):
-    """1 - edits / letters of the longer string (Levenshtein).
+    """Similarity of strings by edit distance (Levenshtein).
+
+    .. math:: s(q, c) = 1 - edits(q, c) / max(length of q, length of c)
 
     Parameters
     ----------
     ignore_case : bool, default=False
-        Whether large and small letters are the same.
+        Whether uppercase and lowercase letters are equal.
 
     Examples
     --------
@@ -291,13 +560,34 @@ class StringSimilarity(Similarity):
     needed: ClassVar[str] = "a string"
 
     def check(self, value: Any, where: Where) -> None:
-        """Strings, and not books."""
+        """Raise TableError if the value is no string, or too long.
+
+        Parameters
+        ----------
+        value : value
+            Value of a query or a case.
+        where : Where
+            Location of the value, for the message.
+        """
         super().check(value, where)
         if len(value) > _LONGEST:
-            raise TableError(f"{where} has {len(value)} letters; at most {_LONGEST} are compared letter by letter.")
+            raise TableError(f"{where} has {len(value)} characters; StringSimilarity compares at most {_LONGEST}.")
 
     def between(self, asked: Any, found: Any) -> float:
-        """1 less the share of letters that must be changed."""
+        """Return 1 minus the number of edits divided by the length of the longer string.
+
+        Parameters
+        ----------
+        asked : value
+            Value in the query.
+        found : value
+            Value in the case.
+
+        Returns
+        -------
+        float
+            Similarity from 0 to 1.
+        """
         edits, longer = self._edits(asked, found)
         return 1 - edits / longer if longer else 1.0
 
@@ -307,12 +597,38 @@ class StringSimilarity(Similarity):
         return edit_distance(asked, found), max(len(asked), len(found))
 
     def explain(self, asked: Any, found: Any) -> str:
-        """The formula with its numbers."""
+        """Return the formula with its numbers.
+
+        Parameters
+        ----------
+        asked : value
+            Value in the query.
+        found : value
+            Value in the case.
+
+        Returns
+        -------
+        str
+            Explanation in a few words.
+        """
         edits, longer = self._edits(asked, found)
-        return f"1 - {edits} edits / {longer} letters" if edits else "equal"
+        return f"1 - {edits} edits / {longer} characters" if edits else "equal"
 
     def bounds(self, asked: Any, column: Column) -> Floats:
-        """By the letters in common, however they are ordered: at least the others must be changed."""
+        """Return bounds from the number of common characters, regardless of their order.
+
+        Parameters
+        ----------
+        asked : value
+            Value in the query.
+        column : Column
+            Values of the attribute in the case base.
+
+        Returns
+        -------
+        ndarray
+            One bound for each distinct value.
+        """
         shared, sizes, mine = column.common(f"letters {self.ignore_case}", self._letters, asked)
         return quotient(shared, np.maximum(sizes, mine))
 
@@ -322,49 +638,49 @@ class StringSimilarity(Similarity):
 
 @dataclass(frozen=True)
 class FunctionSimilarity(Similarity):
-    """A function of one's own: what it returns is checked."""
+    """Similarity by a user-defined function, whose results are checked."""
 
-    function: Callable[[Any, Any], float]  # of the value asked for and the value found; from 0 to 1
-    attribute: str = "?"  # for messages
+    function: Callable[[Any, Any], float]  # takes query value and case value, returns a number from 0 to 1
+    attribute: str = "?"  # name of the attribute in messages
     word: ClassVar[str] = "function"
 
     @property
     def name(self) -> str:
-        """The function's name."""
+        """Name of the function."""
         return str(getattr(self.function, "__name__", type(self.function).__name__))
 
     def __str__(self) -> str:
         return f"by {self.name}"
 
     def as_setting(self) -> dict[str, Any]:
-        """That it is a function: files hold none."""
+        """Return a placeholder, because files do not contain functions."""
         return {"@": self.word}
 
     def between(self, asked: Any, found: Any) -> float:
-        """What the function says, if that is a similarity."""
-        share = self.function(asked, found)
-        if isinstance(share, np.generic):
-            share = share.item()
-        if not isinstance(share, int | float) or not 0 <= share <= 1:
+        """Return the result of the function; raise OptionError if it is not a number from 0 to 1."""
+        similarity = self.function(asked, found)
+        if isinstance(similarity, np.generic):
+            similarity = similarity.item()
+        if not isinstance(similarity, int | float) or not 0 <= similarity <= 1:
             raise OptionError(
-                f"The similarity {self.name!r} of {self.attribute!r} is {share!r} for {shown(asked)!r} and "
-                f"{shown(found)!r}.",
+                f"The similarity function {self.name!r} of {self.attribute!r} returned {similarity!r} for "
+                f"{shown(asked)!r} and {shown(found)!r}.",
                 hint="return a number from 0 to 1.",
             )
-        return float(share)
+        return float(similarity)
 
     def explain(self, asked: Any, found: Any) -> str:
-        """The function's name."""
+        """Return the name of the function."""
         return str(self)
 
 
 def quotient(part: Floats, whole: Floats) -> Floats:
-    """What is in common, over what there is; 1 where there is nothing."""
+    """Divide elementwise; the result is 1 where the divisor is 0."""
     return np.divide(part, whole, out=np.ones(len(whole)), where=whole > 0)
 
 
 def counted_tokens(values: Any) -> Iterator[Hashable]:
-    """Each element with how many like it came before: what two such lists share is what two bags share."""
+    """Yield each element with the number of equal elements before it, so that sets of tokens act as multisets."""
     before: Counter[Hashable] = Counter()
     for value in values:
         yield value, before[value]
@@ -372,15 +688,18 @@ def counted_tokens(values: Any) -> Iterator[Hashable]:
 
 
 def similarity_of(given: Any, attribute: str) -> Similarity:
-    """A similarity as the user gives it: one of the classes, or a function."""
+    """Return a Similarity, given a Similarity or a function."""
     if isinstance(given, Similarity):
         return given
     if isinstance(given, type) or not callable(given):
-        hint = f"{given.__name__}(), with brackets." if isinstance(given, type) else "give NumberSimilarity(), say."
-        raise OptionError(f"{given!r} is no similarity for {attribute!r}.", hint=hint)
+        example = given.__name__ if isinstance(given, type) else "NumberSimilarity"
+        raise OptionError(
+            f"The similarity of {attribute!r} must be a Similarity or a function, not {given!r}.",
+            hint=f"pass an instance, such as {example}().",
+        )
     return FunctionSimilarity(given, attribute)
 
 
-def _share(value: Any, what: str) -> None:
+def _check_similarity(value: Any, what: str) -> None:
     if not is_number(checked(value, Where(what))) or not 0 <= value <= 1:
-        raise OptionError(f"{what} is {value!r}; a similarity is a number from 0 to 1.")
+        raise OptionError(f"{what} must be a number from 0 to 1, not {value!r}.")

@@ -1,4 +1,4 @@
-"""What a case may hold: strings, numbers, flags, sets, lists, records and graphs, checked once and copied."""
+"""Values of cases: strings, numbers, booleans, sets, lists, mappings and graphs."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ import numpy as np
 from countwise.errors import TableError
 from countwise.working.numbers import number
 
-__all__ = ["LabeledGraph", "Where", "checked", "copied", "counted", "is_number", "key_of", "kind_of", "shown"]
+__all__ = ["LabeledGraph", "Where", "checked", "copied", "counted", "is_number", "key_of", "shown", "type_of"]
 
-_DEEPEST = 8  # records in records; a file's nesting is limited too
-_LARGEST = 1e300  # so that the difference of two numbers is one too
-_LONGEST = 60  # letters of a value in an explanation
+_DEEPEST = 8  # largest nesting of records, because the nesting of files is limited too
+_LARGEST = 1e300  # largest number, so that the difference of two numbers is finite
+_LONGEST = 60  # characters of a value in an explanation
 _MANY = 8  # elements of a set in an explanation
-_PLAIN = "strings, numbers, True or False, None, sets, lists, mappings and LabeledGraph are known."
+_PLAIN = "use a string, number, boolean, None, set, list, mapping or LabeledGraph."
 
 
 class Where(NamedTuple):
-    """Where a value stands, for messages: ``'hotel.stars' of the query``."""
+    """Location of a value for messages, such as ``'hotel.stars' of the query``."""
 
     owner: str  # a case, a query or a solution
-    path: str = ""  # the attribute, with dots in records
+    path: str = ""  # the attribute; attributes of nested records are written with dots
 
     def inside(self, name: object) -> Where:
-        """One attribute of it."""
+        """Return the location of an attribute."""
         return Where(self.owner, f"{self.path}.{name}" if self.path else str(name))
 
     def __str__(self) -> str:
@@ -39,16 +39,16 @@ class Where(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LabeledGraph:
-    """Nodes with labels, and edges that may have labels too.
+    """Graph with labeled nodes and optionally labeled edges.
 
     Parameters
     ----------
     nodes : mapping of node to label
-        A node is a name or a whole number.
-    edges : iterable of (node, node) or (node, node, label), optional
-        At most one edge from a node to another; an edge without a label has the label None.
+        The nodes, which are strings or integers, with their labels.
+    edges : iterable of (node, node) or (node, node, label), default=()
+        The edges, at most one from a node to another. An edge without a label has the label None.
     directed : bool, default=False
-        Whether an edge from a to b is another than one from b to a.
+        Whether edges have a direction. If False, an edge from a to b is also one from b to a.
 
     Examples
     --------
@@ -63,7 +63,10 @@ class LabeledGraph:
 
     def __post_init__(self) -> None:
         if not isinstance(self.nodes, Mapping):
-            raise TableError("The nodes of a graph are a mapping of node to label.", hint="give {1: 'pump'}.")
+            raise TableError(
+                f"nodes must be a mapping of node to label, not {type(self.nodes).__name__}.",
+                hint="pass {1: 'pump'}.",
+            )
         nodes = {
             _node(node): _scalar(label, Where(f"the label of node {node!r}")) for node, label in self.nodes.items()
         }
@@ -81,7 +84,19 @@ class LabeledGraph:
         return LabeledGraph, (dict(self.nodes), self.edges, self.directed)
 
     def as_setting(self) -> dict[str, Any]:
-        """Plain data, for the file of a case base."""
+        """Return the graph as plain data for the file of a case base.
+
+        Returns
+        -------
+        dict
+            Keys ``@``, ``nodes``, ``edges`` and ``directed``.
+
+        Examples
+        --------
+        >>> from countwise.cases import LabeledGraph
+        >>> LabeledGraph({1: "pump", 2: "valve"}, [(1, 2)]).as_setting()["edges"]
+        [[1, 2, None]]
+        """
         edges = [list(edge) for edge in self.edges]
         return {"@": "graph", "nodes": list(self.nodes.items()), "edges": edges, "directed": self.directed}
 
@@ -93,28 +108,28 @@ def _node(node: Any) -> str | int:
     if isinstance(node, np.integer):
         return int(node)
     if isinstance(node, bool) or not isinstance(node, str | int):
-        raise TableError(f"{node!r} cannot be a node: a node is a name or a whole number.")
+        raise TableError(f"{node!r} cannot be a node; a node must be a string or an integer.")
     return node
 
 
 def _edges(nodes: Mapping[str | int, Any], edges: Iterable[Any], directed: bool) -> tuple[tuple[Any, ...], ...]:
-    """All edges as (from, to, label), refusing those that lead nowhere and those given twice."""
+    """Return all edges as (from, to, label); raise TableError for unknown nodes and duplicate edges."""
     seen: dict[tuple[Any, Any], tuple[Any, ...]] = {}
     for edge in edges:
         if not isinstance(edge, tuple | list) or len(edge) not in (2, 3):
-            raise TableError(f"{edge!r} is not an edge.", hint="give (node, node) or (node, node, label).")
+            raise TableError(f"{edge!r} is not an edge.", hint="pass (node, node) or (node, node, label).")
         a, b = _node(edge[0]), _node(edge[1])
-        lost = [node for node in (a, b) if node not in nodes]
-        if lost:
-            raise TableError(f"An edge leads to node {lost[0]!r}, which the graph does not have.")
+        unknown = [node for node in (a, b) if node not in nodes]
+        if unknown:
+            raise TableError(f"The edge {a!r} - {b!r} refers to node {unknown[0]!r}, which the graph does not have.")
         if (a, b) in seen or (not directed and (b, a) in seen):
-            raise TableError(f"There are two edges from {a!r} to {b!r}.", hint="put both into one label.")
+            raise TableError(f"There are two edges from {a!r} to {b!r}.", hint="use one edge with a label for both.")
         seen[a, b] = (a, b, _scalar(edge[2] if len(edge) == 3 else None, Where(f"the label of edge {a!r} - {b!r}")))
     return tuple(seen.values())
 
 
 def _scalar(value: Any, where: Where) -> Any:
-    """A name, a number, a flag or None; NaN is None."""
+    """Return a string, number, boolean or None; NaN becomes None."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, str | bool):
@@ -124,19 +139,19 @@ def _scalar(value: Any, where: Where) -> Any:
             return None
         if not -_LARGEST <= value <= _LARGEST:
             what = "infinite" if isinstance(value, float) and math.isinf(value) else "too large"
-            raise TableError(f"{where} holds a number that is {what}.", hint="use None for what is not known.")
+            raise TableError(f"{where} contains a number that is {what}.", hint="use None for a missing value.")
         return value
-    raise TableError(f"{where} holds a {type(value).__name__}.", hint=_PLAIN)
+    raise TableError(f"{where} contains a value of unsupported type {type(value).__name__}.", hint=_PLAIN)
 
 
 def checked(value: Any, where: Where, whole: bool = False, depth: int = 0) -> Any:
-    """A copy of a value of a case, refused if it is of no known kind.
+    """Return a normalized copy of a value of a case; raise TableError if its type is not supported.
 
-    Tuples and one-dimensional arrays become lists, NumPy's numbers Python's, and NaN None. Unless the `whole` is to
-    be kept, attributes and elements of lists that are None, and records without attributes, are left out as missing.
+    Tuples and one-dimensional arrays become lists, NumPy numbers become Python numbers, and NaN becomes None. Unless
+    `whole` is True, missing values are removed: attributes and list elements that are None, and empty records.
     """
     if depth > _DEEPEST:
-        raise TableError(f"{where} is nested more than {_DEEPEST} deep.", hint="keep it flat, or as strings.")
+        raise TableError(f"{where} is nested more than {_DEEPEST} levels deep.", hint="use fewer levels, or strings.")
     if isinstance(value, LabeledGraph):
         return value
     if isinstance(value, Mapping):
@@ -155,21 +170,23 @@ def checked(value: Any, where: Where, whole: bool = False, depth: int = 0) -> An
 
 def _checked_set(value: AbstractSet[Any], where: Where) -> frozenset[Any]:
     if any(isinstance(element, tuple | frozenset | LabeledGraph) for element in value):
-        raise TableError(f"{where} is a set of other things than strings and numbers.", hint="give a list.")
+        raise TableError(
+            f"{where} is a set with elements that are not strings, numbers or booleans.", hint="use a list."
+        )
     elements = frozenset(_scalar(element, where) for element in value)
     if None in elements:
-        raise TableError(f"{where} is a set with None in it.", hint="leave it out.")
+        raise TableError(f"{where} is a set that contains None.", hint="remove None from the set.")
     return elements
 
 
 def _name(name: Any, where: Where) -> str:
     if not isinstance(name, str):
-        raise TableError(f"{where} has an attribute {name!r}; attributes have names that are strings.")
+        raise TableError(f"{where} has an attribute {name!r}; the names of attributes must be strings.")
     return name
 
 
 def copied(value: Any) -> Any:
-    """A copy that may be changed without changing the base."""
+    """Return a copy that can be changed without changing the case base."""
     if isinstance(value, Mapping):
         return {name: copied(v) for name, v in value.items()}
     if isinstance(value, AbstractSet):
@@ -178,12 +195,12 @@ def copied(value: Any) -> Any:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a number; True and False are not."""
+    """Return whether a value is a number; booleans are not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def kind_of(value: Any) -> str:
-    """What a checked value is: name, number, flag, set, list, record or graph."""
+def type_of(value: Any) -> str:
+    """Return the type of a checked value: name (a string), number, flag (a boolean), set, list, record or graph."""
     if isinstance(value, str):
         return "name"
     if isinstance(value, bool):
@@ -198,7 +215,7 @@ def kind_of(value: Any) -> str:
 
 
 def key_of(value: Any) -> Hashable:
-    """What equal values have in common, and others do not: 1 and 1.0 are equal, 1 and True are not."""
+    """Return a hashable key that is the same for equal values; 1 and 1.0 are equal, 1 and True are not."""
     if isinstance(value, bool):
         return ("flag", value)
     if isinstance(value, AbstractSet):
@@ -216,12 +233,12 @@ def key_of(value: Any) -> Hashable:
 
 
 def counted(n: int, what: str) -> str:
-    """A number of things: ``1 edge``, ``2 edges``."""
+    """Return a count with its noun: ``1 edge``, ``2 edges``."""
     return f"{n} {what}{'s' * (n != 1)}"
 
 
 def shown(value: Any, longest: int = _LONGEST) -> str:
-    """A value as a person would write it, on one line."""
+    """Format a value on one line."""
     text = " ".join(_shown(value).split())
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
@@ -230,7 +247,7 @@ def _shown(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, AbstractSet):
-        first = [shown(v) for v in sorted(value, key=lambda v: (kind_of(v), v))[:_MANY]]
+        first = [shown(v) for v in sorted(value, key=lambda v: (type_of(v), v))[:_MANY]]
         rest = [f"{len(value) - _MANY} more"] if len(value) > _MANY else []
         return "{" + ", ".join([*first, *rest]) + "}"
     if isinstance(value, list):

@@ -1,10 +1,12 @@
-"""The command line. The file of a command is imported when it is called."""
+"""The command line. The module of a command is imported only when the command is called."""
 
 from __future__ import annotations
 
 import importlib
 import sys
 import warnings
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import click
@@ -12,31 +14,31 @@ import click
 __all__ = ["main"]
 
 _COMMANDS = {
-    "ask": "Ask a network for the probabilities of its nodes.",
-    "bin": "Cut the numbers of a table into ranges, with reasons.",
-    "compare": "Judge all learners that suit a table, and say which to take.",
-    "curve": "Draw how good learners are as rows grow, or over k or widths.",
-    "demo": "Train on a small table, show a worked answer, write a model file.",
-    "explain": "Show the working behind one answer.",
-    "forget": "Take rows back from a model.",
-    "look": "Say what a table holds: kinds, gaps, classes.",
-    "merge": "Join models that were trained apart.",
-    "predict": "Classify the rows of a file.",
-    "rank": "Score the attributes of a table by what they tell of the class.",
-    "samples": "List the tables that come with Countwise, or write one out.",
-    "show": "Show what a model has learned.",
-    "sql": "Write a model as a scoring query.",
-    "test": "Score a model on rows whose class is known.",
-    "train": "Learn a model from a file.",
-    "update": "Add rows to a model.",
+    "ask": "Compute probabilities in a Bayesian network.",
+    "bin": "Discretize the numeric columns of a table.",
+    "compare": "Cross-validate all suitable learners on the same folds.",
+    "curve": "Compute a learning curve or a validation curve.",
+    "demo": "Train a model on a sample table and explain one prediction.",
+    "explain": "Show each step of one prediction.",
+    "forget": "Remove rows from a model without retraining.",
+    "look": "Describe the columns, missing values and classes of a table.",
+    "merge": "Merge models that were trained on different rows.",
+    "predict": "Predict the target for each row of a file.",
+    "rank": "Rank the attributes of a table by a score such as information gain.",
+    "samples": "List the sample tables, or write one as CSV.",
+    "show": "Show the tables, tree, rules or network of a model.",
+    "sql": "Write a model as an SQL query.",
+    "test": "Evaluate a model on rows whose class is known.",
+    "train": "Train a model on a table and save it.",
+    "update": "Add rows to a model without retraining.",
 }
 
 
-_HOMES = {"forget": "update", "update": "update"}  # commands that share a file
+_HOMES = {"forget": "update", "update": "update"}  # commands that share a module
 
 
 class _Lazy(click.Group):
-    """A group whose commands are imported only when they are used, so that help is instant."""
+    """A group whose commands are imported only when they are used, so that --help is fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(_COMMANDS)
@@ -46,13 +48,16 @@ class _Lazy(click.Group):
             return None
         home = importlib.import_module(f"countwise.cli.{_HOMES.get(name, name)}")
         command: click.Command = getattr(home, name if name in _HOMES else "command")
+        if command.callback is not None and not hasattr(command.callback, "__wrapped__"):
+            command.callback = _with_options_in_hints(command.callback)
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
             from countwise.errors import did_you_mean
 
-            raise click.UsageError(f"No such command {args[0]!r}. {did_you_mean(args[0], _COMMANDS) or ''}".strip())
+            near = did_you_mean(args[0], _COMMANDS)
+            raise click.UsageError(f"No such command {args[0]!r}." + (f" Hint: {near}" if near else ""))
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -63,14 +68,34 @@ class _Lazy(click.Group):
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="countwise", message="countwise %(version)s")
 def group() -> None:
-    """Machine learning by counting, for tables as they are.
+    """Train, explain and evaluate models on tables with mixed columns and missing values.
 
-    Mixed columns, missing cells, and answers that can be checked by hand.
+    Tables are CSV, Parquet or ARFF files. Run "countwise COMMAND --help" for the options of a command.
     """
 
 
+def _with_options_in_hints(run: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a command so that the hints of its errors name options instead of Python arguments."""
+
+    @wraps(run)
+    def wrapped(*args: Any, **settings: Any) -> Any:
+        try:
+            return run(*args, **settings)
+        except ValueError as error:
+            from countwise.errors import CountwiseError
+
+            if not isinstance(error, CountwiseError) or error.hint is None:
+                raise
+            from countwise.cli._hints import with_options
+
+            hint = with_options(error.hint, click.get_current_context())
+            raise type(error)(error.message, hint, error.row) from error
+
+    return wrapped
+
+
 def main(args: list[str] | None = None) -> None:
-    """Run the command line: 0 done, 1 bad data, 2 wrong usage, 130 interrupted."""
+    """Run the command line and exit with 0 (success), 1 (error in data), 2 (wrong usage) or 130 (interrupted)."""
     warnings.showwarning = _note
     try:
         status = group.main(args=args, prog_name="countwise", standalone_mode=False)
@@ -80,10 +105,10 @@ def main(args: list[str] | None = None) -> None:
         error.show()
         status = error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        click.echo("Stopped.", err=True)
+        click.echo("Interrupted.", err=True)
         status = 130
     except BrokenPipeError:
-        sys.stderr.close()  # the reader of our output has gone: nobody is left to tell
+        sys.stderr.close()  # the program that reads the output has ended
         status = 0
     except Exception as error:
         status = _failed(error)
@@ -91,14 +116,14 @@ def main(args: list[str] | None = None) -> None:
 
 
 def _failed(error: Exception) -> int:
-    """One line for what can go wrong with data; anything else is a defect and shows itself."""
+    """Print an error of the data or the files in one line; re-raise any other error with its traceback."""
     from countwise.errors import CountwiseError
 
     if isinstance(error, CountwiseError):
         click.echo(f"Error: {error}".replace("\n", " "), err=True)
         return 1
     if isinstance(error, MemoryError):
-        click.echo("Error: there is not enough memory for this table.", err=True)
+        click.echo("Error: Not enough memory for this table.", err=True)
         return 1
     if isinstance(error, OSError):
         click.echo(f"Error: {error.filename or 'file'}: {error.strerror or error}", err=True)
@@ -110,4 +135,8 @@ def _note(message: Any, category: Any, filename: str, lineno: int, file: Any = N
     from countwise.errors import CountwiseWarning
 
     if issubclass(category, CountwiseWarning):
-        click.echo(f"Note: {message}", err=True)
+        from countwise.cli._hints import with_options
+
+        context = click.get_current_context(silent=True)
+        text = str(message) if context is None else with_options(str(message), context)
+        click.echo(f"Note: {text}", err=True)

@@ -1,4 +1,4 @@
-"""What several commands share: reading files and options, and a progress bar."""
+"""Options, arguments and output that several commands share."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "chart_look",
+    "chunks",
     "dialect_option",
     "drop_option",
     "echo_json",
@@ -31,7 +32,6 @@ __all__ = [
     "one_or_named",
     "output_file",
     "pairs",
-    "pieces",
     "plain",
     "progress_bar",
     "refuse_same",
@@ -48,30 +48,34 @@ __all__ = [
 
 
 types_option = click.option(
-    "--types", multiple=True, metavar="COLUMN=KIND", help="nominal, ordinal, numeric, count, text or boolean."
+    "--types",
+    multiple=True,
+    metavar="COLUMN=TYPE",
+    help="Type of a column: nominal, ordinal, numeric, count, text or boolean. By default, types are inferred from "
+    "the values. Can be repeated.",
 )
-weights_option = click.option("--weights", metavar="COLUMN", help="The column that holds the weight of each row.")
-drop_option = click.option("--drop", multiple=True, metavar="COLUMN", help="A column to leave out.")
-json_option = click.option("--json", "as_json", is_flag=True, help="JSON for other programs.")
+weights_option = click.option("--weights", metavar="COLUMN", help="Column with the weight of each row.")
+drop_option = click.option("--drop", multiple=True, metavar="COLUMN", help="Column to ignore. Can be repeated.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 dialect_option = click.option(
     "--dialect",
     default="duckdb",
     show_default=True,
     type=click.Choice(["duckdb", "postgres", "spark", "sqlite"]),
-    help="Whose SQL.",
+    help="SQL dialect.",
 )
 
 
 def pairs(texts: tuple[str, ...], option: str) -> dict[str, str]:
-    """``a=b,c=d`` as a mapping; a value with commas is put in quotes: ``note="hello, world"``."""
+    """Parse ``a=b,c=d`` into a mapping; a value with commas is quoted: ``note="hello, world"``."""
     found: dict[str, str] = {}
     for text in texts:
         for part in re.findall(r'(?:"[^"]*"|[^,"]|")+', text):
             name, equals, value = part.partition("=")
             if not equals:
-                raise click.UsageError(f"{option} needs name=value, not {part!r}.")
+                raise click.UsageError(f"{option} must be NAME=VALUE, not {part!r}.")
             if name.strip() in found:
-                raise click.UsageError(f"{option} names {name.strip()!r} twice.")
+                raise click.UsageError(f"{option} sets {name.strip()!r} twice.")
             value = value.strip()
             quoted = len(value) > 1 and value[0] == value[-1] == '"'
             found[name.strip()] = value[1:-1] if quoted else value
@@ -79,21 +83,21 @@ def pairs(texts: tuple[str, ...], option: str) -> dict[str, str]:
 
 
 def one_or_named(texts: tuple[str, ...], option: str) -> Any:
-    """One value for all columns, or values by column from ``COLUMN=VALUE``; None if there is none."""
+    """Return one value for all columns, a mapping from ``COLUMN=VALUE`` options, or None without any."""
     single = [text for text in texts if "=" not in text]
     named = pairs(tuple(text for text in texts if "=" in text), option)
     if len(single) > 1 or (single and named):
-        raise click.UsageError(f"{option} takes one value for all columns, or COLUMN=VALUE for some.")
+        raise click.UsageError(f"{option} must be one value for all columns, or COLUMN=VALUE for some columns.")
     return single[0] if single else named or None
 
 
 def types_from(
     files: Sequence[Path], texts: tuple[str, ...], target: str | None, drop: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Kinds that the user declares by --types, and domains that ARFF files declare, without dropped columns.
+    """Return the types declared by --types and the domains declared in ARFF files, without dropped columns.
 
-    The values of a categorical column of Parquet are only those of that file: a domain fixed to them could not be
-    merged with another's, nor grow.
+    The categories of a Parquet column are not used as a domain: they are only the values of that file, and a model
+    with such a fixed domain could not be updated or merged.
     """
     from countwise.data.attributes import Nominal
     from countwise.io.paths import format_of
@@ -111,24 +115,26 @@ def types_from(
 
 
 def row_from(schema: Any, settings: Mapping[str, str]) -> list[dict[str, Any]]:
-    """One row from what a person typed; attributes that are not named are missing."""
+    """Return the row given by --set; attributes that are not given are missing."""
     row: dict[str, Any] = dict.fromkeys(schema)
     for name, text in settings.items():
         known = {n.casefold(): n for n in schema}
         if name.casefold() not in known:
             raise OptionError(
                 f"The model has no attribute {name!r}.",
-                hint=did_you_mean(name, schema) or f"it has {listed(schema)}.",
+                hint=did_you_mean(name, schema) or f"use one of {listed(schema)}.",
             )
         attribute = schema[known[name.casefold()]]
         if getattr(attribute, "kind", "") == "block":
-            raise SchemaError(f"{attribute.name!r} is a block of counts and cannot be typed.")
+            raise SchemaError(
+                f"{attribute.name!r} is a block of count columns; its values cannot be set on the command line."
+            )
         row[attribute.name] = None if text in ("", "?") else attribute.parse(text)
     return [row]
 
 
 def network_from(path: str) -> Any:
-    """A network from a model file or a BIF file."""
+    """Load a Bayesian network from a model file or a BIF file."""
     from countwise.network.model import BayesNetwork
 
     if path.lower().endswith(".bif"):
@@ -138,13 +144,15 @@ def network_from(path: str) -> Any:
 
     fitted = load(path)
     if not hasattr(fitted, "graph_"):
-        raise OptionError(f"{path} holds no network.", hint="countwise train FILE --model network makes one.")
+        raise OptionError(
+            f"{path} is not a Bayesian network.", hint="train one with countwise train FILE --model net."
+        )
     return fitted
 
 
 @contextmanager
 def progress_bar(title: str, total: int | None = None) -> Iterator[None]:
-    """A bar on the terminal for work that takes more than a second; silence otherwise."""
+    """Show a progress bar if standard error is a terminal and the work takes more than a second."""
     from countwise.progress import bar
 
     with bar(title, total) if sys.stderr.isatty() else nullcontext():
@@ -152,14 +160,14 @@ def progress_bar(title: str, total: int | None = None) -> Iterator[None]:
 
 
 def echo_json(value: Any) -> None:
-    """Plain data for other programs."""
+    """Print plain data as JSON."""
     import json
 
     click.echo(json.dumps(value, ensure_ascii=False, indent=2, default=str))
 
 
 def echo_table(columns: Mapping[str, list[Any]]) -> None:
-    """A table, wrapped to the width of the terminal."""
+    """Print a table, wrapped to the width of the terminal."""
     from countwise.working import Grid
 
     click.echo(Grid(columns).text(terminal_width()))
@@ -167,7 +175,7 @@ def echo_table(columns: Mapping[str, list[Any]]) -> None:
 
 @contextmanager
 def output_file(path: str, not_over: Iterable[str | Path] = ()) -> Iterator[Any]:
-    """Standard output for "-"; else a file that appears whole when the work is done, or not at all."""
+    """Open standard output for "-", or a file that is written only if the command succeeds."""
     if path == "-":
         yield sys.stdout
         sys.stdout.flush()
@@ -183,71 +191,71 @@ def output_file(path: str, not_over: Iterable[str | Path] = ()) -> Iterator[Any]
 
 
 def refuse_same(path: str, others: Iterable[str | Path]) -> None:
-    """An output must not be one of the inputs."""
+    """Raise an error if an output file is one of the input files."""
     for other in others if os.path.exists(path) else ():
         if os.path.exists(other) and os.path.samefile(path, other):
-            raise OptionError(f"{path} is read by this command; it cannot be written to.", hint="give another -o.")
+            raise OptionError(f"{path} is an input file and cannot be overwritten.", hint="use another file for -o.")
 
 
 def terminal_width() -> int | None:
-    """The width of the terminal; None if the output goes elsewhere."""
+    """Return the width of the terminal; None if the output is not a terminal."""
     import shutil
 
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def existing(path: str) -> Path:
-    """A file that must be there."""
+    """Return a path after checking that the file exists."""
     from pathlib import Path
 
     if not Path(path).exists():
-        raise ReadError(f"There is no file {path}.")
+        raise ReadError(f"The file {path!r} does not exist.")
     return Path(path)
 
 
 def tables(given: str | Sequence[str]) -> list[Path]:
-    """The files that a person means: paths, patterns, a folder of Parquet files."""
+    """Return the files of paths, patterns and folders of Parquet files."""
     from countwise.io.paths import resolved
 
     return resolved(given)
 
 
 def title(files: Sequence[Path]) -> str:
-    """Files by name, or how many there are."""
+    """Return the name of the file, or the number of files."""
     return str(files[0]) if len(files) == 1 else f"{len(files)} files"
 
 
 def left(names: Iterable[str], target: str | None, drop: tuple[str, ...], files: Sequence[Path]) -> list[str]:
-    """The columns without those to be dropped; one that is not there is an error."""
+    """Return the columns without dropped ones; raise an error if the target or a dropped column does not exist."""
     names = list(names)
     drop = tuple(name for one in drop for name in ([one] if one in names else one.split(",")))
     for name in (*drop, *([target] if target else ())):
         if name not in names:
             raise ReadError(
                 f"{files[0]} has no column {name!r}.",
-                hint=did_you_mean(name, names) or f"it has {listed(names)}.",
+                hint=did_you_mean(name, names) or f"use one of {listed(names)}.",
             )
     return [name for name in names if name not in drop]
 
 
-def pieces(files: Sequence[Path], target: str | None, drop: tuple[str, ...], rows: int = 65536) -> Any:
-    """The table piece by piece, without the columns to be dropped."""
+def chunks(files: Sequence[Path], target: str | None, drop: tuple[str, ...], rows: int = 65536) -> Any:
+    """Read the table in chunks, without the dropped columns."""
     from countwise.io.readers import read_pieces
 
-    for piece in read_pieces(files, rows=rows):
-        yield {name: piece[name] for name in left(piece, target, drop, files)}
+    for chunk in read_pieces(files, rows=rows):
+        yield {name: chunk[name] for name in left(chunk, target, drop, files)}
 
 
 def chart_look() -> dict[str, Any]:
-    """The width of charts, and whether the terminal can write their marks."""
-    from countwise.working.charts import speaks_unicode
+    """Return the width of charts, and whether the terminal supports Unicode."""
+    from countwise.working.charts import supports_unicode
 
     width = terminal_width()
-    return {"width": min(width or 72, 72), "unicode": speaks_unicode(sys.stdout.encoding)}
+    return {"width": min(width or 72, 72), "unicode": supports_unicode(sys.stdout.encoding)}
 
 
 def plain(value: Any) -> Any:
-    """What has a place in JSON: an unknown number is null, an infinite one "inf"."""
+    """Return a value that JSON can represent: NaN becomes None, infinity "inf"."""
     if isinstance(value, Mapping):
         return {str(name): plain(cell) for name, cell in value.items()}
     if isinstance(value, list | tuple):
@@ -260,12 +268,12 @@ def plain(value: Any) -> Any:
 
 
 def rows_of_grid(grid: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
-    """A table as a list of rows for JSON."""
+    """Return a table as a list of rows for JSON."""
     return [dict(zip(grid, (plain(cell) for cell in row), strict=True)) for row in zip(*grid.values(), strict=True)]
 
 
 def shown(cell: Any) -> Any:
-    """Four figures are enough to judge by; what is undefined is said to be."""
+    """Return a number with four significant digits; NaN and infinity become words."""
     from countwise.working.numbers import number
 
     if not isinstance(cell, float):
@@ -274,4 +282,4 @@ def shown(cell: Any) -> Any:
         return "undefined"
     if math.isinf(cell):
         return "infinite" if cell > 0 else "-infinite"
-    return number(float(f"{cell:.4g}")) if abs(cell) > 1e-12 else "0"  # less is a rest of rounding
+    return number(float(f"{cell:.4g}")) if abs(cell) > 1e-12 else "0"  # smaller values are rounding errors

@@ -1,4 +1,4 @@
-"""countwise ask: queries of a network."""
+"""countwise ask: probabilities in a Bayesian network."""
 
 from __future__ import annotations
 
@@ -14,20 +14,18 @@ __all__ = ["command"]
 @click.command("ask")
 @click.argument("model")
 @click.argument("nodes", nargs=-1)
-@click.option("--given", "given", multiple=True, metavar="NAME=VALUE,…", help="Evidence: observed values of nodes.")
+@click.option("--given", "given", multiple=True, metavar="NAME=VALUE,…", help="Observed values of nodes (evidence).")
 @click.option(
     "--method",
     default="exact",
     show_default=True,
     type=click.Choice(["exact", "likelihood_weighting", "gibbs"]),
-    help="Exact inference, or sampling with standard errors.",
+    help="Inference method. The sampling methods report standard errors.",
 )
-@click.option("-n", "n", default=10_000, show_default=True, help="How many rows to draw.")
+@click.option("-n", "n", default=10_000, show_default=True, help="Number of samples, for sampling methods.")
 @click.option("--explain", is_flag=True, help="Show the steps of variable elimination.")
-@click.option(
-    "--most-probable", is_flag=True, help="The most probable explanation: the values of all nodes together."
-)
-@click.option("--svg", default=None, metavar="FILE", help="The network as a picture, with the evidence marked.")
+@click.option("--most-probable", is_flag=True, help="Show the most probable joint assignment of all nodes.")
+@click.option("--svg", default=None, metavar="FILE", help="Write a drawing of the network with the evidence marked.")
 @json_option
 def command(
     model: str,
@@ -40,12 +38,15 @@ def command(
     svg: str | None,
     as_json: bool,
 ) -> None:
-    """Query a network for P(NODES | given); MODEL is a model file or a BIF file. Without NODES, of every node.
+    """Compute P(NODES | evidence) in a Bayesian network.
+
+    MODEL is a model file or a BIF file. Without NODES, the distribution of each node is shown.
 
     \b
-    countwise ask asia.bif lung --given dysp=yes,smoke=yes
-    countwise ask asia.bif lung --given dysp=yes --explain
-    countwise ask asia.bif --given dysp=yes --svg asia.svg
+    Examples:
+      countwise ask asia.bif lung --given dysp=yes,smoke=yes
+      countwise ask asia.bif lung --given dysp=yes --explain
+      countwise ask asia.bif --given dysp=yes --svg asia.svg
     """
     fitted = network_from(model)
     known = _typed(fitted, pairs(given, "--given"))
@@ -63,24 +64,24 @@ def command(
     elif not nodes:
         every = fitted.marginals(known)
         echo_json({k: _plain(v) for k, v in every.items()}) if as_json else click.echo(
-            "\n\n".join(str(answer) for name, answer in every.items() if name not in known)
+            "\n\n".join(str(result) for name, result in every.items() if name not in known)
         )
     else:
-        answer = fitted.query(nodes[0] if len(nodes) == 1 else nodes, known, method=method, n=n)
-        echo_json(_plain(answer)) if as_json else click.echo(str(answer))
+        result = fitted.query(nodes[0] if len(nodes) == 1 else nodes, known, method=method, n=n)
+        echo_json(_plain(result)) if as_json else click.echo(str(result))
 
 
 def _explained(fitted: Any, nodes: tuple[str, ...], known: dict[str, Any], as_json: bool) -> None:
     from countwise.network.inference.elimination_working import explain_elimination
 
     if not nodes:
-        raise click.UsageError("--explain needs a node.")
-    told = explain_elimination(fitted._net(), nodes[0] if len(nodes) == 1 else nodes, fitted._evidence(known))
-    echo_json(told.to_dict()) if as_json else click.echo(str(told))
+        raise click.UsageError("--explain needs at least one node.")
+    working = explain_elimination(fitted._net(), nodes[0] if len(nodes) == 1 else nodes, fitted._evidence(known))
+    echo_json(working.to_dict()) if as_json else click.echo(str(working))
 
 
 def _typed(fitted: Any, texts: dict[str, str]) -> dict[str, Any]:
-    """The evidence as typed, as values of the nodes."""
+    """Return the evidence as values of the nodes."""
     net = fitted._net()
     folded = {node.casefold(): node for node in net.graph}
     found: dict[str, Any] = {}
@@ -91,7 +92,7 @@ def _typed(fitted: Any, texts: dict[str, str]) -> dict[str, Any]:
             continue
         a = net.attributes[node]
         value = a.parse(text)
-        if node in getattr(fitted, "cuts_", {}) and value == text:  # a binned node is given by a number
+        if node in getattr(fitted, "cuts_", {}) and value == text:  # the evidence on a binned node is a number
             try:
                 value = float(text)
             except ValueError:
@@ -100,14 +101,14 @@ def _typed(fitted: Any, texts: dict[str, str]) -> dict[str, Any]:
     return found
 
 
-def _plain(answer: Any) -> dict[str, Any]:
-    shares = {", ".join(map(str, k)) if isinstance(k, tuple) else str(k): v for k, v in answer.items()}
-    if answer.errors is None:
-        return {"asked": answer.asked, "method": answer.method, "probabilities": shares}
+def _plain(result: Any) -> dict[str, Any]:
+    probabilities = {", ".join(map(str, k)) if isinstance(k, tuple) else str(k): v for k, v in result.items()}
+    if result.errors is None:
+        return {"asked": result.asked, "method": result.method, "probabilities": probabilities}
     return {
-        "asked": answer.asked,
-        "method": answer.method,
-        "probabilities": shares,
-        "errors": {str(k): v for k, v in answer.errors.items()},
-        "effective": answer.effective,
+        "asked": result.asked,
+        "method": result.method,
+        "probabilities": probabilities,
+        "errors": {str(k): v for k, v in result.errors.items()},
+        "effective": result.effective,
     }

@@ -1,4 +1,4 @@
-"""countwise bin: cut the numbers of a table into ranges."""
+"""countwise bin: discretize the numeric columns of a table."""
 
 from __future__ import annotations
 
@@ -16,27 +16,47 @@ __all__ = ["command"]
 
 @click.command("bin")
 @click.argument("file")
-@click.option("-y", "--target", default=None, metavar="COLUMN", help="The class, for the rules that look at it.")
+@click.option("-y", "--target", default=None, metavar="COLUMN", help="Target column, for supervised methods.")
 @click.option(
     "--method",
     "methods",
     multiple=True,
-    metavar="[COLUMN=]RULE",
-    help="mdl, min_n, class_contiguous, equal_frequency, equal_width, kmeans or naive; for one column or all. "
-    "COLUMN=18:30:65 gives the edges by hand.  [default: mdl]",
+    metavar="[COLUMN=]METHOD",
+    help="Discretization method for all columns or for one: mdl, min_n or class_contiguous (supervised), "
+    "equal_frequency, equal_width or kmeans, or naive. COLUMN=18:30:65 sets the cut points.  [default: mdl]",
 )
-@click.option("--bins", default=None, metavar="N", help="How many ranges, or leave_one_out.  [default: 10]")
-@click.option("--n", "n", default=None, type=float, help="min_n: rows of one class in a range.  [default: 6]")
-@click.option("--merge", default=None, type=click.Choice(["majority", "last"]), help="min_n: ranges to be joined.")
+@click.option(
+    "--bins",
+    default=None,
+    metavar="N",
+    help="Number of bins for equal_frequency, equal_width and kmeans, or leave_one_out.  [default: 10]",
+)
+@click.option(
+    "--n",
+    "n",
+    default=None,
+    type=float,
+    help="Least number of rows of the majority class in a bin, for min_n.  [default: 6]",
+)
+@click.option(
+    "--merge",
+    default=None,
+    type=click.Choice(["majority", "last"]),
+    help="Which adjacent bins to merge, for min_n: all with the same majority class, or only the last one.",
+)
 @_common.types_option
 @_common.weights_option
 @_common.drop_option
 @click.option(
-    "-o", "--output", default=None, metavar="CSV", help="Write the table with its ranges; - for the screen."
+    "-o", "--output", default=None, metavar="CSV", help="Write the discretized table as CSV; - for standard output."
 )
 @_common.json_option
 @click.option(
-    "--sql", "table", default=None, metavar="TABLE", help="Write a query that cuts TABLE, and nothing else."
+    "--sql",
+    "table",
+    default=None,
+    metavar="TABLE",
+    help="Print an SQL query that discretizes TABLE, instead of the report.",
 )
 @_common.dialect_option
 def command(
@@ -54,20 +74,21 @@ def command(
     table: str | None,
     dialect: str,
 ) -> None:
-    """Cut the numeric columns of FILE into ranges, and say why and at what cost.
+    """Discretize the numeric columns of FILE and report the cut points.
 
     \b
-    countwise bin weather.arff -y play --method min_n --n 3
-    countwise bin penguins.csv -y species -o ranges.csv
-    countwise bin credit.csv -y Status --method Age=25:40:60
-    countwise bin credit.csv -y Status --sql applicants --dialect postgres > cuts.sql
+    Examples:
+      countwise bin weather.arff -y play --method min_n --n 3
+      countwise bin penguins.csv -y species -o binned.csv
+      countwise bin credit.csv -y Status --method Age=25:40:60
+      countwise bin credit.csv -y Status --sql applicants > bins.sql
     """
     from countwise.preprocessing.discretizer import Discretizer
 
     files = _common.tables(file)
     _check(methods, bins, n, merge, output, as_json, files)
     if table is not None and (as_json or output is not None):
-        raise click.UsageError("--sql writes a query and nothing else; leave -o and --json out.")
+        raise click.UsageError("--sql cannot be combined with -o or --json.")
     known = _common.types_from(files, types, target, drop)
     cutter = Discretizer(
         _methods(methods),
@@ -78,10 +99,12 @@ def command(
         types=known or None,
     )
     if target is None and cutter._needs_target():
-        raise click.UsageError("A rule that looks at the class needs -y COLUMN; equal_frequency does not.")
-    warnings.filterwarnings("ignore", message=".*left with one range")  # the report says so, and why
+        raise click.UsageError(
+            "A supervised method needs the target: add -y COLUMN, or use --method equal_frequency."
+        )
+    warnings.filterwarnings("ignore", message=".* a single bin")  # the report says so
     with _common.progress_bar(f"Reading {file}"):
-        cutter.fit(_common.pieces(files, target, drop), target, sample_weight=weights)
+        cutter.fit(_common.chunks(files, target, drop), target, sample_weight=weights)
     if table is not None:
         click.echo(cutter.to_sql(table, dialect, keep=[] if target is None else [target]) + ";")
         return
@@ -92,7 +115,7 @@ def command(
         )
     elif output != "-":
         shown = [report.text(_common.terminal_width()) for report in reports]
-        click.echo("\n\n".join(shown) or f"{file} has no column of numbers.")
+        click.echo("\n\n".join(shown) or f"{file} has no numeric column.")
     if output is not None:
         _write(cutter, files, output)
         if output != "-":
@@ -108,23 +131,25 @@ def _check(
     as_json: bool,
     files: Sequence[Path],
 ) -> None:
-    """Refuse what cannot be meant before any work is done."""
+    """Check the combination of options before the file is read."""
     from pathlib import Path
 
     rules = [method.rpartition("=")[2] for method in methods] or ["mdl"]
     if bins is not None and not any(rule in ("equal_frequency", "equal_width", "kmeans") for rule in rules):
-        raise click.UsageError("--bins is for equal_frequency, equal_width and kmeans; add --method.")
+        raise click.UsageError("--bins needs --method equal_frequency, equal_width or kmeans.")
     if bins is not None and bins != "leave_one_out" and not (bins.isdecimal() and int(bins)):
-        raise click.UsageError(f"--bins takes a whole number, 1 or more, or leave_one_out, not {bins!r}.")
+        raise click.UsageError(f"--bins must be an integer >= 1 or leave_one_out, not {bins!r}.")
     if (n is not None or merge is not None) and "min_n" not in rules:
-        raise click.UsageError("--n and --merge are for --method min_n.")
+        raise click.UsageError("--n and --merge need --method min_n.")
     if output == "-" and as_json:
-        raise click.UsageError("-o - and --json would both write to the screen.")
+        raise click.UsageError("-o - and --json both write to standard output; use one of them.")
     if output not in (None, "-"):
         if Path(output).suffix.lower() not in (".csv", ".txt", ""):
-            raise click.UsageError(f"-o writes CSV; {output} is named as something else.")
+            raise click.UsageError(
+                f"-o writes CSV: the file name must end in .csv or .txt, not {Path(output).suffix}."
+            )
         if not Path(output).parent.is_dir():
-            raise click.UsageError(f"There is no folder {Path(output).parent} to write to.")
+            raise click.UsageError(f"Folder {Path(output).parent} does not exist.")
         _common.refuse_same(output, files)
 
 
@@ -134,7 +159,7 @@ def _methods(methods: tuple[str, ...]) -> Any:
 
 
 def _edges(rule: str) -> Any:
-    """18:30:65 as edges; anything else is the name of a rule."""
+    """Parse 18:30:65 into cut points; any other text is the name of a method."""
     try:
         return [float(edge) for edge in rule.split(":")]
     except ValueError:
@@ -142,7 +167,7 @@ def _edges(rule: str) -> Any:
 
 
 def _write(cutter: Any, files: Sequence[Path], output: str) -> None:
-    """The table with its ranges as CSV, piece by piece."""
+    """Write the discretized table as CSV, chunk by chunk."""
     import csv
 
     from countwise.data.frames import is_missing
@@ -150,9 +175,9 @@ def _write(cutter: Any, files: Sequence[Path], output: str) -> None:
 
     with _common.output_file(output, files) as out:
         writer = csv.writer(out)
-        for number, piece in enumerate(read_pieces(files)):
-            ranges = cutter.transform({name: piece[name] for name in cutter.schema_})
-            columns = {name: ranges.get(name, column) for name, column in piece.items()}
+        for number, chunk in enumerate(read_pieces(files)):
+            binned = cutter.transform({name: chunk[name] for name in cutter.schema_})
+            columns = {name: binned.get(name, column) for name, column in chunk.items()}
             if number == 0:
                 writer.writerow(columns)
             for row in zip(*columns.values(), strict=True):

@@ -1,4 +1,4 @@
-"""countwise compare: all learners that suit a table on the same folds."""
+"""countwise compare: cross-validation of all suitable learners on the same folds."""
 
 from __future__ import annotations
 
@@ -14,16 +14,37 @@ __all__ = ["command"]
 
 @click.command("compare")
 @click.argument("file")
-@click.option("-y", "--target", required=True, metavar="COLUMN", help="The class.")
-@click.option("--cv", default=10, show_default=True, type=click.IntRange(2), metavar="N", help="Folds.")
-@click.option("--score", default="accuracy", show_default=True, help="Who is best is told by it.")
-@click.option("--only", "only", multiple=True, metavar="LEARNER", help="A learner to judge; others are not.")
-@click.option("--without", "without", multiple=True, metavar="LEARNER", help="A learner to leave out.")
-@click.option("-j", "--jobs", default=1, show_default=True, metavar="N", help="Processes; -1 is one a processor.")
-@click.option("--seed", default=0, show_default=True, help="Deals the rows differently.")
+@click.option("-y", "--target", required=True, metavar="COLUMN", help="Target column.")
+@click.option(
+    "--cv",
+    default=10,
+    show_default=True,
+    type=click.IntRange(2),
+    metavar="N",
+    help="Number of cross-validation folds.",
+)
+@click.option(
+    "--score",
+    default="accuracy",
+    show_default=True,
+    metavar="METRIC",
+    help="Metric used to rank the learners: accuracy, balanced_accuracy, log_loss, brier, roc_auc or "
+    "calibration_error.",
+)
+@click.option("--only", "only", multiple=True, metavar="LEARNER", help="Evaluate only this learner. Can be repeated.")
+@click.option("--without", "without", multiple=True, metavar="LEARNER", help="Skip this learner. Can be repeated.")
+@click.option(
+    "-j", "--jobs", default=1, show_default=True, metavar="N", help="Number of processes; -1 for one per processor."
+)
+@click.option("--seed", default=0, show_default=True, help="Random seed for assigning rows to folds.")
 @_common.drop_option
 @_common.types_option
-@click.option("--curve/--no-curve", default=True, show_default=True, help="Whether more rows would help.")
+@click.option(
+    "--curve/--no-curve",
+    default=True,
+    show_default=True,
+    help="Check with a learning curve whether more rows would help.",
+)
 @_common.json_option
 def command(
     file: str,
@@ -39,14 +60,15 @@ def command(
     curve: bool,
     as_json: bool,
 ) -> None:
-    """Judge all learners that suit FILE on the same folds.
+    """Cross-validate all learners that are suitable for FILE on the same folds.
+
+    Press Ctrl-C to stop and show the learners evaluated so far.
 
     \b
-    countwise compare credit.csv -y Status -j 2
-    countwise compare sms.tsv -y class --types message=text --score log_loss
-    countwise compare credit.csv -y Status --only "naive bayes" --only lda
-
-    Ctrl-C shows what was done until then.
+    Examples:
+      countwise compare credit.csv -y Status -j 2
+      countwise compare sms.tsv -y class --types message=text --score log_loss
+      countwise compare credit.csv -y Status --only "naive bayes" --only lda
     """
     from countwise.evaluation.compare import compare
     from countwise.io.readers import read
@@ -73,14 +95,14 @@ def command(
     else:
         click.echo(f"{target} of {file}: {found}")
     if found.partial:
-        waiting = sum(why.startswith("stopped") for why in found.left_out.values())
-        told = "1 learner was" if waiting == 1 else f"{waiting} learners were"
-        click.echo(f"stopped: {told} not judged.", err=True)
+        waiting = sum(why.startswith("interrupted") for why in found.skipped.values())
+        learners = "1 learner was" if waiting == 1 else f"{waiting} learners were"
+        click.echo(f"Interrupted: {learners} not evaluated.", err=True)
         raise SystemExit(130)
     if found.best is None:
         raise SystemExit(1)
 
 
 def _split(names: tuple[str, ...]) -> list[str] | None:
-    """Several names may stand in one option."""
+    """Split names that are separated by commas."""
     return [name.strip() for one in names for name in one.split(",")] or None

@@ -1,4 +1,4 @@
-"""countwise curve: how good learners are as rows grow, or as a setting changes."""
+"""countwise curve: scores over the number of training rows or over one parameter."""
 
 from __future__ import annotations
 
@@ -18,31 +18,56 @@ _PICTURES = (".svg", ".png", ".pdf")
 
 @click.command("curve")
 @click.argument("file")
-@click.option("-y", "--target", required=True, metavar="COLUMN", help="The class.")
+@click.option("-y", "--target", required=True, metavar="COLUMN", help="Target column.")
 @click.option(
     "--model",
     "kinds",
     multiple=True,
     type=click.Choice(_CLASSIFIERS),
-    help="Several give several curves.  [default: naive-bayes; neighbors with --k, parzen with --widths]",
+    metavar="MODEL",
+    help=f"Classifier to train: {', '.join(_CLASSIFIERS)}. Can be repeated to compare learning curves.  "
+    "[default: naive-bayes; with --k neighbors, with --widths parzen]",
 )
-@click.option("--option", "options", multiple=True, metavar="NAME=VALUE", help="A setting of the model; see train.")
 @click.option(
-    "--sizes", default=None, metavar="N,N,…", help="How many rows are learned from, or shares of those there are."
+    "--option", "options", multiple=True, metavar="NAME=VALUE", help="Parameter of the model; see countwise train."
 )
-@click.option("--repeats", default=10, show_default=True, type=click.IntRange(1), help="How often rows are held out.")
-@click.option("--score", default="accuracy", show_default=True, help="See countwise test.")
-@click.option("--k", "k", default=None, metavar="FROM:TO", help="Instead: over the number of neighbors; or 1,3,5.")
+@click.option(
+    "--sizes", default=None, metavar="N,N,…", help="Numbers of training rows, or fractions such as 0.1,0.5,1.0."
+)
+@click.option(
+    "--repeats",
+    default=10,
+    show_default=True,
+    type=click.IntRange(1),
+    metavar="N",
+    help="Number of random splits into training and test rows.",
+)
+@click.option(
+    "--score",
+    default="accuracy",
+    show_default=True,
+    metavar="METRIC",
+    help="Metric of the learning curve: accuracy, balanced_accuracy, log_loss, brier, roc_auc or calibration_error.",
+)
+@click.option(
+    "--k",
+    "k",
+    default=None,
+    metavar="FROM:TO",
+    help="Compute a validation curve over the number of neighbors, such as 1:30 or 1,3,5.",
+)
 @click.option(
     "--widths",
     default=None,
     metavar="FROM:TO[:N]",
-    help="Instead: over the width of a kernel, N widths by equal factors; or 0.1,0.5,2.",
+    help="Compute a validation curve over N kernel bandwidths with equal ratios, or over a list such as 0.1,0.5,2.",
 )
 @_common.types_option
 @_common.drop_option
-@click.option("--seed", default=0, show_default=True, help="Holds out other rows.")
-@click.option("-o", "--output", default=None, metavar="FILE", help="A picture (svg, png, pdf), or the numbers (csv).")
+@click.option("--seed", default=0, show_default=True, help="Random seed of the splits.")
+@click.option(
+    "-o", "--output", default=None, metavar="FILE", help="Write a plot (.svg, .png, .pdf) or the numbers (.csv)."
+)
 @_common.json_option
 def command(
     file: str,
@@ -60,23 +85,26 @@ def command(
     output: str | None,
     as_json: bool,
 ) -> None:
-    """Learn from more and more rows of FILE, and score on rows that were not learned from.
+    """Train on increasing numbers of rows of FILE and score on held-out rows.
+
+    With --k or --widths, compute a validation curve over that parameter instead.
 
     \b
-    countwise curve credit.csv -y Status --model naive-bayes --model tree -o curve.svg
-    countwise curve credit.csv -y Status --sizes 20,50,100,500,2000 --repeats 20
-    countwise curve penguins.csv -y species --k 1:30
-    countwise curve penguins.csv -y species --widths 0.05:5:20
+    Examples:
+      countwise curve credit.csv -y Status --model naive-bayes --model tree
+      countwise curve credit.csv -y Status --sizes 20,100,500 -o curve.svg
+      countwise curve penguins.csv -y species --k 1:30
+      countwise curve penguins.csv -y species --widths 0.05:5:20
     """
     from countwise.evaluation.learning_curve import LearningCurve
 
     if k is not None and widths is not None:
-        raise click.UsageError("Give --k or --widths, not both.")
+        raise click.UsageError("Use --k or --widths, not both.")
     if output is not None and Path(output).suffix.lower() not in (*_PICTURES, ".csv"):
-        raise click.UsageError(f"-o takes a file that ends in {', '.join(_PICTURES)} or .csv, not {output!r}.")
+        raise click.UsageError(f"The file of -o must end in {', '.join(_PICTURES)} or .csv, not {output!r}.")
     over = "k" if k is not None else "widths" if widths is not None else None
     if over is not None and (sizes is not None or len(kinds) > 1):
-        raise click.UsageError(f"--{over} is of one model, and takes no --sizes.")
+        raise click.UsageError(f"--{over} cannot be combined with --sizes or several --model.")
     _refuse_idle(over, "repeats", "score", "seed")
     tried = _numbers(str(k if over == "k" else widths), f"--{over}") if over else []
     files = _common.tables(file)
@@ -96,11 +124,11 @@ def command(
 
 
 def _refuse_idle(over: str | None, *names: str) -> None:
-    """Options that a curve over a setting has no use for."""
+    """Raise an error for options that a validation curve does not use."""
     context = click.get_current_context()
     for name in names if over is not None else ():
         if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
-            raise click.UsageError(f"--{over} takes no --{name}.")
+            raise click.UsageError(f"--{over} cannot be combined with --{name}.")
 
 
 def _table(files: list[Path], target: str, drop: tuple[str, ...]) -> dict[str, Any]:
@@ -128,17 +156,17 @@ def _made(
     if over is not None:
         name = "n_neighbors" if over == "k" else "bandwidth"
         return validation_curve(first, frame, target, param_name=name, param_range=tried)
-    asked: dict[str, Any] = {} if sizes is None else {"train_sizes": _sizes(sizes)}
-    return learning_curve(learners, frame, target, repeats=repeats, scoring=score, random_state=seed, **asked)
+    chosen: dict[str, Any] = {} if sizes is None else {"train_sizes": _sizes(sizes)}
+    return learning_curve(learners, frame, target, repeats=repeats, scoring=score, random_state=seed, **chosen)
 
 
 def _learners(kinds: tuple[str, ...], options: tuple[str, ...], types: dict[str, Any]) -> dict[str, Any]:
     from countwise.cli.train import settings_of
 
     if len(set(kinds)) < len(kinds):
-        raise click.UsageError("--model names a model twice.")
+        raise click.UsageError("--model contains the same model twice.")
     if options and len(kinds) > 1:
-        raise click.UsageError("--option is for one --model.")
+        raise click.UsageError("--option can be used with only one --model.")
     made = {}
     for kind in kinds:
         family = class_of(kind_of_word(kind))
@@ -147,7 +175,7 @@ def _learners(kinds: tuple[str, ...], options: tuple[str, ...], types: dict[str,
 
 
 def _numbers(text: str, option: str) -> list[Any]:
-    """``1:30`` and ``0.1:5:20`` as numbers between; ``1,3,5`` as they are."""
+    """Parse ``1:30``, ``0.1:5:20`` or ``1,3,5`` into a list of numbers."""
     import numpy as np
 
     whole = option == "--k"
@@ -165,7 +193,7 @@ def _numbers(text: str, option: str) -> list[Any]:
         return [float(f"{w:.6g}") for w in np.geomspace(low_width, high_width, n)]
     except ValueError:
         form = "1:30 or 1,3,5" if whole else "0.05:5:20 or 0.1,0.5,2"
-        raise click.UsageError(f"{option} takes {form}, not {text!r}.") from None
+        raise click.UsageError(f"{option} must be of the form {form}, not {text!r}.") from None
 
 
 def _rising(found: range) -> range:
@@ -178,11 +206,11 @@ def _sizes(text: str) -> list[Any]:
     try:
         return [float(part) if "." in part else int(part) for part in text.split(",")]
     except ValueError:
-        raise click.UsageError(f"--sizes takes 20,100,500 or 0.1,0.5,1.0, not {text!r}.") from None
+        raise click.UsageError(f"--sizes must be of the form 20,100,500 or 0.1,0.5,1.0, not {text!r}.") from None
 
 
 def _write(curve: Any, output: str) -> None:
-    """A picture or a table, which appears whole or not at all."""
+    """Write a plot or a table; the file is written only if nothing fails."""
     import io
 
     from countwise.modelfile import write_whole
@@ -197,7 +225,7 @@ def _write(curve: Any, output: str) -> None:
         return
     from countwise.plots.style import pyplot
 
-    pyplot().switch_backend("Agg")  # a file is written: no window is wanted
+    pyplot().switch_backend("Agg")  # no window is needed
     picture = io.BytesIO()
     curve.plot().figure_.savefig(picture, format=Path(output).suffix[1:].lower(), dpi=150)
     write_whole(Path(output), picture.getvalue())
@@ -207,18 +235,16 @@ def _print_learning(curve: Any) -> None:
     from countwise.working.charts import line_chart
 
     summary = curve.summary
-    words = [name for name in summary if name not in ("learner", "rows", "deviation", "its_deviation")]
+    words = [name for name in summary if name not in ("learner", "rows", "train_sd", "test_sd")]
     series = {}
     for name in dict.fromkeys(summary["learner"]):
         mine = [i for i, learner in enumerate(summary["learner"]) if learner == name]
-        for word in reversed(words):  # that on other rows first: it is drawn on top
-            told = word.replace("_", " ")
-            label = told if len(curve.train) == 1 else f"{name}: {told}"
+        for word in reversed(words):  # the score on held-out rows first: it is drawn on top
+            text = word.replace("_", " ")
+            label = text if len(curve.train) == 1 else f"{name}: {text}"
             series[label] = [(summary["rows"][i], summary[word][i]) for i in mine]
     sizes = curve.train_sizes
-    chart = line_chart(
-        series, x_label="rows learned from", log_x=bool(sizes[-1] > 20 * sizes[0]), **_common.chart_look()
-    )
+    chart = line_chart(series, x_label="training rows", log_x=bool(sizes[-1] > 20 * sizes[0]), **_common.chart_look())
     _common.echo_table({name: [_common.shown(cell) for cell in cells] for name, cells in summary.items()})
     click.echo(f"\n{chart}")
 
@@ -228,8 +254,8 @@ def _print_setting(curve: Any) -> None:
     from countwise.working.numbers import number
 
     series = {
-        "rows held out": list(zip(curve.param_range, curve.held_out, strict=True)),
-        "rows learned from": list(zip(curve.param_range, curve.train, strict=True)),
+        "held-out rows": list(zip(curve.param_range, curve.held_out, strict=True)),
+        "training rows": list(zip(curve.param_range, curve.train, strict=True)),
     }
     wide = "log" in curve.scoring
     chart = line_chart(
@@ -237,9 +263,9 @@ def _print_setting(curve: Any) -> None:
     )
     _common.echo_table({name: [_common.shown(cell) for cell in cells] for name, cells in curve.frame.items()})
     if curve.best is not None:
-        best = f"best {curve.param_name}: {number(curve.best)} by {curve.scoring}{curve.edge}"
+        best = f"Best {curve.param_name}: {number(curve.best)} by {curve.scoring}{curve.edge}"
     else:
-        best = f"No {curve.param_name} is best: each gives some held-out row probability 0. Try larger ones."
+        best = f"No best {curve.param_name}: each gives some held-out row probability 0. Try larger values."
     click.echo(f"\n{chart}\n{best}")
 
 

@@ -1,4 +1,4 @@
-"""countwise demo: the whole way from a table to a checked answer."""
+"""countwise demo: from a table to a model file and an explained prediction."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ __all__ = ["command"]
     default="demo.model.json",
     show_default=True,
     metavar="MODEL",
-    help="Where to write the model.",
+    help="Model file to write.",
 )
 def command(output: str) -> None:
-    """Train on a table with mixed columns and gaps, show a worked answer, write a model file."""
+    """Train naive Bayes on the penguins sample, explain one prediction, and save the model."""
     started = time.perf_counter()
     from countwise import _kernels, samples
     from countwise.modelfile import save
     from countwise.naive_bayes.model import NaiveBayesClassifier
 
     penguins = samples.load("penguins")
-    gaps = sum(sum(v is None or v != v for v in column) for column in penguins.frame.values())
+    missing = sum(sum(v is None or v != v for v in column) for column in penguins.frame.values())
     click.echo(f"{penguins.description}")
-    click.echo(f"{len(penguins.y)} rows, {len(penguins.X)} attributes, {gaps} missing cells.\n")
+    click.echo(f"{len(penguins.y)} rows, {len(penguins.X)} attributes, {missing} missing values.\n")
     model = NaiveBayesClassifier().fit(penguins.frame, penguins.target)
     save(model, output)
-    click.echo("A bird whose sex was not recorded and whose flipper was not measured:\n")
+    click.echo("Prediction for a penguin whose sex and flipper length are missing:\n")
     bird = [{"island": "Dream", "bill_length_mm": 45.2, "bill_depth_mm": 17.8, "flipper_length_mm": None,
              "body_mass_g": 3950, "sex": None, "year": 2009}]  # fmt: skip
     click.echo(model.explain(bird).text(terminal_width()))
     right = (model.predict(penguins.X) == penguins.y).mean()
-    click.echo(f"\nIt predicts the class of {right:.1%} of the rows it learned from. The model is in {output}:")
+    click.echo(f"\nAccuracy on the training rows: {right:.1%}. The model is saved in {output}. Next:")
     click.echo(f"  countwise show {output}")
     click.echo(f"  countwise explain {output} --set island=Dream,bill_length_mm=45.2,body_mass_g=3950")
-    click.echo(f"\n{time.perf_counter() - started:.1f} s, kernels: {_kernels.LEVEL}")
+    click.echo(f"\nDone in {time.perf_counter() - started:.1f} s (kernels: {_kernels.LEVEL}).")

@@ -1,4 +1,4 @@
-"""countwise explain: the working behind one answer."""
+"""countwise explain: each step of one prediction."""
 
 from __future__ import annotations
 
@@ -19,24 +19,25 @@ __all__ = ["command"]
     "settings",
     multiple=True,
     metavar="NAME=VALUE,…",
-    help="The row itself; attributes not named are missing.",
+    help="Values of the row. Attributes that are not given are missing.",
 )
-@click.option("--row", type=int, default=None, metavar="N", help="Or a row of FILE, counted from 0.")
+@click.option("--row", type=int, default=None, metavar="N", help="Number of the row in FILE, counted from 0.")
 @click.option(
     "--format",
     "form",
     default="text",
     show_default=True,
     type=click.Choice(["text", "latex", "html", "json"]),
+    help="Output format.",
 )
 @click.option(
     "--changes/--no-changes",
     default=True,
     show_default=True,
-    help="Look for what would change the answer (naive Bayes).",
+    help="Find changes of attributes that would change the prediction (naive Bayes).",
 )
 @click.option(
-    "--interval", default=0.9, show_default=True, help="Credibility of the interval (naive Bayes); 0 for none."
+    "--interval", default=0.9, show_default=True, help="Level of the credible interval (naive Bayes); 0 for none."
 )
 def command(
     model: str,
@@ -47,22 +48,25 @@ def command(
     changes: bool,
     interval: float,
 ) -> None:
-    """Show every factor behind an answer of MODEL.
+    """Show each step of one prediction of MODEL.
+
+    The row is given by --set, or by FILE and --row.
 
     \b
-    countwise explain weather.json --set outlook=sunny,temperature=66,humidity=90,windy=TRUE
-    countwise explain weather.json days.csv --row 3
+    Examples:
+      countwise explain weather.json --set outlook=sunny,humidity=90
+      countwise explain weather.json days.csv --row 3
     """
     from countwise.modelfile import load
 
     if not 0 <= interval < 1:
-        raise click.UsageError("--interval lies between 0 and 1.")
+        raise click.UsageError(f"--interval must be >= 0 and < 1, not {interval}.")
     if bool(settings) == (file is not None):
-        raise click.UsageError("Give the row by --set NAME=VALUE, or a FILE with --row N.")
+        raise click.UsageError("Use either --set NAME=VALUE, or FILE with --row N.")
     fitted = load(model)
     rows = row_from(fitted.schema_, pairs(settings, "--set")) if settings else _row(file, row or 0)
-    asked = {"changes": changes, "interval": interval or None} if hasattr(fitted, "predict_interval") else {}
-    working = fitted.explain(rows, **asked)
+    settings_used = {"changes": changes, "interval": interval or None} if hasattr(fitted, "predict_interval") else {}
+    working = fitted.explain(rows, **settings_used)
     if form == "json":
         echo_json(working.to_dict())
     else:
@@ -70,16 +74,16 @@ def command(
 
 
 def _row(file: Any, row: int) -> Any:
-    """One row of a file, read no further than needed."""
+    """Read one row of a file, and nothing after it."""
     from countwise.errors import TableError
     from countwise.io.readers import read_pieces
 
     if row < 0:
-        raise click.UsageError("--row counts from 0.")
+        raise click.UsageError(f"--row must be an integer >= 0, not {row}.")
     before = 0
-    for piece in read_pieces(file):
-        length = len(next(iter(piece.values()), ()))
+    for chunk in read_pieces(file):
+        length = len(next(iter(chunk.values()), ()))
         if row < before + length:
-            return {name: column[row - before : row - before + 1] for name, column in piece.items()}
+            return {name: column[row - before : row - before + 1] for name, column in chunk.items()}
         before += length
-    raise TableError(f"{file} has {before} rows; there is no row {row}.")
+    raise TableError(f"{file} has {before} rows; row {row} does not exist (rows are counted from 0).")

@@ -1,4 +1,4 @@
-"""countwise look: what a table holds."""
+"""countwise look: columns, missing values and classes of a table."""
 
 from __future__ import annotations
 
@@ -13,14 +13,18 @@ __all__ = ["command"]
 
 @click.command("look")
 @click.argument("file")
-@click.option("-y", "--target", default=None, metavar="COLUMN", help="The column to be told.")
+@click.option("-y", "--target", default=None, metavar="COLUMN", help="Target column.")
 @_common.types_option
 @_common.json_option
 def command(file: str, target: str | None, types: tuple[str, ...], as_json: bool) -> None:
-    """Say what FILE holds: kinds, values, gaps, classes, and what to watch for.
+    """Describe the columns of FILE: types, values, missing values and possible problems.
+
+    With -y, also show the classes, and whether the missing values of a column depend on the class.
 
     \b
-    countwise look credit.csv -y Status
+    Examples:
+      countwise look credit.csv -y Status
+      countwise look credit.csv --types Home=nominal
     """
     from countwise.data.frames import frame_of
     from countwise.data.schema import Schema
@@ -33,11 +37,11 @@ def command(file: str, target: str | None, types: tuple[str, ...], as_json: bool
     schema = Schema.infer(frame, {k: v for k, v in declared.items() if k in frame.columns} or None)
     table = schema.encode(frame)
     described = [_described(a, table[a.name], frame.n_rows) for a in schema.attributes]
-    told = None if target is None or frame.n_rows == 0 else _target(frame, target, declared)
+    classes = None if target is None or frame.n_rows == 0 else _target(frame, target, declared)
     if as_json:
-        _common.echo_json({"rows": frame.n_rows, "attributes": described, **(told or {})})
+        _common.echo_json({"rows": frame.n_rows, "attributes": described, **(classes or {})})
         return
-    _print(file, frame.n_rows, described, target, told)
+    _print(file, frame.n_rows, described, target, classes)
 
 
 def _described(attribute: Any, column: Any, n_rows: int) -> dict[str, Any]:
@@ -53,21 +57,21 @@ def _described(attribute: Any, column: Any, n_rows: int) -> dict[str, Any]:
         entry |= {"values": len(attribute.values), "missing": int(counts[len(attribute.values)])}
         entry["most"] = ", ".join(f"{attribute.values[v]} {counts[v]}" for v in order)
         entry["watch"] = "an identifier?" if n_rows >= 100 and len(attribute.values) > 0.9 * n_rows else ""
-        entry["watch"] = "one value only" if len(attribute.values) == 1 else entry["watch"]
+        entry["watch"] = "constant" if len(attribute.values) == 1 else entry["watch"]
     elif isinstance(attribute, Numeric):
         x = np.asarray(column, dtype=np.float64)
-        there = x[~np.isnan(x)]
-        entry |= {"values": len(np.unique(there)), "missing": int(len(x) - len(there)), "most": ""}
-        if len(there):
-            sd = there.std(ddof=1) if len(there) > 1 else 0.0
-            ends = f"{number(there.min())} to {number(there.max())}"
-            entry["most"] = f"{ends}, mean {number(there.mean())}, sd {number(sd)}"
-        entry["watch"] = "infinity" if np.isinf(there).any() else "one value only" if entry["values"] == 1 else ""
+        known = x[~np.isnan(x)]
+        entry |= {"values": len(np.unique(known)), "missing": int(len(x) - len(known)), "most": ""}
+        if len(known):
+            sd = known.std(ddof=1) if len(known) > 1 else 0.0
+            ends = f"{number(known.min())} to {number(known.max())}"
+            entry["most"] = f"{ends}, mean {number(known.mean())}, sd {number(sd)}"
+        entry["watch"] = "infinite values" if np.isinf(known).any() else "constant" if entry["values"] == 1 else ""
     else:
         missing = 0 if column.missing is None else int(column.missing.sum())
         entry |= {"values": len(attribute.words), "missing": missing, "most": "words", "watch": ""}
     if entry["missing"] == n_rows and n_rows:
-        entry["watch"] = "nothing but gaps"
+        entry["watch"] = "all values are missing"
     return entry
 
 
@@ -78,7 +82,7 @@ def _target(frame: Any, target: str, declared: dict[str, Any]) -> dict[str, Any]
     from countwise.naive_bayes.model import NaiveBayesClassifier
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning)  # the table above says the same
+        warnings.simplefilter("ignore", DataWarning)  # the table of columns says the same
         types = {k: v for k, v in declared.items() if k in frame.columns and k != target}
         model = NaiveBayesClassifier(types=types or None).fit(frame, target)
     return {
@@ -88,20 +92,23 @@ def _target(frame: Any, target: str, declared: dict[str, Any]) -> dict[str, Any]
     }
 
 
-def _print(file: str, n_rows: int, described: list[dict[str, Any]], target: str | None, told: Any) -> None:
+def _print(file: str, n_rows: int, described: list[dict[str, Any]], target: str | None, found: Any) -> None:
     click.echo(f"{file}: {n_rows} rows, {len(described)} columns\n")
     if described:
-        _common.echo_table({key: [entry[key] for entry in described] for key in described[0]})
-    if told is None:
+        heads = {"kind": "type", "most": "summary", "watch": "note"}
+        _common.echo_table({heads.get(key, key): [entry[key] for entry in described] for key in described[0]})
+    if found is None:
         return
-    total = sum(told["classes"].values())
-    click.echo(f"\n{target}, the target:")
-    for label, n in told["classes"].items():
+    total = sum(found["classes"].values())
+    click.echo(f"\nTarget {target}:")
+    for label, n in found["classes"].items():
         click.echo(f"  {label}: {n:g} ({n / total:.1%})")
-    click.echo(f"  Always saying the commonest would be right in {max(told['classes'].values()) / total:.1%}.")
-    if told["left_out"]:
-        click.echo(f"  {told['left_out']} rows have no {target} and would be left out.")
-    absence = told["absence"]
-    if absence["attribute"]:
-        click.echo("\nDoes absence depend on the class?")
-        _common.echo_table(absence)
+    click.echo(
+        f"  Accuracy of always predicting the most frequent class: {max(found['classes'].values()) / total:.1%}"
+    )
+    if found["left_out"]:
+        click.echo(f"  Rows without a value of {target}, ignored in training: {found['left_out']}")
+    report = found["absence"]
+    if report["attribute"]:
+        click.echo("\nDo missing values depend on the class?")
+        _common.echo_table(report)

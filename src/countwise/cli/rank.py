@@ -1,4 +1,4 @@
-"""countwise rank: which attributes tell most of the class."""
+"""countwise rank: attributes ordered by their association with the target."""
 
 from __future__ import annotations
 
@@ -26,27 +26,52 @@ BY = [
 
 @click.command("rank")
 @click.argument("file")
-@click.option("-y", "--target", required=True, metavar="COLUMN", help="The class.")
+@click.option("-y", "--target", required=True, metavar="COLUMN", help="Target column.")
 @click.option(
-    "--by", default="information_gain", show_default=True, type=click.Choice(BY), help="The score to rank by."
+    "--by",
+    default="information_gain",
+    show_default=True,
+    type=click.Choice(BY),
+    metavar="SCORE",
+    help=f"Score to rank by: {', '.join(BY)}.",
 )
 @click.option(
     "--numeric",
     default=None,
-    metavar="RULE",
-    help="How numbers are read: a rule for ranges (see countwise bin), or gaussian.  [default: mdl]",
+    metavar="METHOD",
+    help="Treatment of numeric columns: a discretization method (see countwise bin), or gaussian.  [default: mdl]",
 )
-@click.option("--number", is_flag=True, help="The target is a number: by how much its spread falls.")
-@click.option("--nominal", default="nominal", show_default=True, type=click.Choice(["nominal", "binary"]))
-@click.option("--ordinal", default="nominal", show_default=True, type=click.Choice(["nominal", "binary", "number"]))
+@click.option(
+    "--number", is_flag=True, help="The target is numeric: score by the reduction of its standard deviation."
+)
+@click.option(
+    "--nominal",
+    default="nominal",
+    show_default=True,
+    type=click.Choice(["nominal", "binary"]),
+    help="Score each nominal column as a whole, or each of its values against the others.",
+)
+@click.option(
+    "--ordinal",
+    default="nominal",
+    show_default=True,
+    type=click.Choice(["nominal", "binary", "number"]),
+    help="Treat ordinal columns as nominal, as one binary attribute per value, or as numbers.",
+)
 @click.option(
     "--adjust",
     default=None,
     type=click.Choice(["permutation", "analytic"]),
-    help="Also scores without the favor for attributes of many or of rare values.",
+    help="Also show scores corrected for the bias towards attributes with many values.",
 )
-@click.option("--pmi", "pmi_of", default=None, metavar="COLUMN", help="Show a column's values and classes instead.")
-@click.option("--top", default=None, type=click.IntRange(1), metavar="N", help="Show only the first N.")
+@click.option(
+    "--pmi",
+    "pmi_of",
+    default=None,
+    metavar="COLUMN",
+    help="Show the pointwise mutual information of each value of a column and each class instead.",
+)
+@click.option("--top", default=None, type=click.IntRange(1), metavar="N", help="Show only the first N attributes.")
 @_common.types_option
 @_common.weights_option
 @_common.drop_option
@@ -67,13 +92,14 @@ def command(
     drop: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Score the attributes of FILE by what each tells of the class.
+    """Rank the attributes of FILE by their association with the target.
 
     \b
-    countwise rank weather.arff -y play
-    countwise rank credit.csv -y Status --by gain_ratio --adjust permutation
-    countwise rank tennis.csv -y play --pmi outlook
-    countwise rank hours.csv -y hours --number
+    Examples:
+      countwise rank weather.arff -y play
+      countwise rank credit.csv -y Status --by gain_ratio --adjust permutation
+      countwise rank tennis.csv -y play --pmi outlook
+      countwise rank hours.csv -y hours --number
     """
     from countwise.feature_selection.contingency import Filtering
     from countwise.feature_selection.filters import pmi_table, scored
@@ -87,7 +113,7 @@ def command(
     else:
         filters = Filtering(numeric=numeric, nominal=nominal, ordinal=ordinal, types=known)
         with _common.progress_bar(f"Reading {file}"):
-            filters.fit(_common.pieces(files, target, drop), target, weights)
+            filters.fit(_common.chunks(files, target, drop), target, weights)
         n_rows = filters.n_rows_
         if pmi_of is not None:
             _only(filters, pmi_of)
@@ -107,9 +133,9 @@ def command(
 def _for_number(
     file: str, target: str, numeric: str | None, types: Any, weights: str | None, drop: tuple[str, ...]
 ) -> tuple[int, dict[str, list[Any]]]:
-    """Scores for a target that is a number; they need all rows at once."""
+    """Return the scores for a numeric target; they need all rows in memory."""
     from countwise.data.frames import frame_of
-    from countwise.feature_selection.regression_scores import spread_scores
+    from countwise.feature_selection.regression_scores import reduction_scores
     from countwise.io.readers import read
 
     frame = dict(read(file))
@@ -118,20 +144,20 @@ def _for_number(
             raise click.UsageError(f"{file} has no column {name!r}.")
     column = None if weights is None else frame.pop(weights)
     table = frame_of({name: cells for name, cells in frame.items() if name not in drop})
-    return table.n_rows, spread_scores(dict(table.columns), target, column, numeric, types)
+    return table.n_rows, reduction_scores(dict(table.columns), target, column, numeric, types)
 
 
 def _only(filters: Any, name: str) -> None:
     from countwise.errors import OptionError, did_you_mean, listed
 
     if name not in filters.schema_:
-        hint = did_you_mean(name, filters.schema_) or f"there are {listed(filters.schema_)}."
-        raise OptionError(f"There is no attribute {name!r}.", hint=hint)
+        hint = did_you_mean(name, filters.schema_) or f"use one of {listed(filters.schema_)}."
+        raise OptionError(f"The table has no attribute {name!r}.", hint=hint)
     filters.contingencies_ = [c for c in filters.contingencies_ if c.of.name == name]
 
 
 def _ranked(found: dict[str, list[Any]], by: str) -> dict[str, list[Any]]:
-    """From the best on; what has no such score comes last."""
+    """Sort by score, highest first; attributes without this score come last."""
     values = [(-math.inf if math.isnan(value) else value) for value in found[by]]
     order = sorted(range(len(values)), key=lambda i: -values[i])
     return {name: [cells[i] for i in order] for name, cells in found.items()}
@@ -139,14 +165,14 @@ def _ranked(found: dict[str, list[Any]], by: str) -> dict[str, list[Any]]:
 
 def _print(found: dict[str, list[Any]], n_rows: int, target: str, by: str) -> None:
     short = {"information_gain": "gain", "symmetrical_uncertainty": "sym. unc.", "read_as": "read as"}
-    left_out = ("kind", "entropy", "note")
+    hidden = ("kind", "entropy", "note")
     columns = {
         short.get(name, name.replace("_", " ")): [_common.shown(cell) for cell in cells]
         for name, cells in found.items()
-        if name not in left_out
+        if name not in hidden
     }
-    told = "; gain in bits" if "gain" in columns else ""
-    click.echo(f"{n_rows} rows; what each attribute tells of {target}, by {by.replace('_', ' ')}{told}\n")
+    unit = " (gain in bits)" if "gain" in columns else ""
+    click.echo(f"Attributes ranked by {by.replace('_', ' ')} for target {target}, {n_rows} rows{unit}\n")
     _common.echo_table(columns)
     for name, note in zip(found["attribute"], found["note"], strict=True):
         if note:

@@ -1,4 +1,4 @@
-"""countwise samples: the tables that come along."""
+"""countwise samples: the tables that are installed with Countwise."""
 
 from __future__ import annotations
 
@@ -12,11 +12,15 @@ __all__ = ["command"]
 
 @click.command("samples")
 @click.argument("name", required=False)
-@click.option(
-    "-o", "--output", default="-", metavar="CSV", help="Where to write the table; standard output by default."
-)
+@click.option("-o", "--output", default="-", metavar="CSV", help="CSV file to write.  [default: standard output]")
 def command(name: str | None, output: str) -> None:
-    """List the sample tables, or write the one called NAME as CSV."""
+    """List the sample tables, or write the table NAME as CSV.
+
+    \b
+    Examples:
+      countwise samples
+      countwise samples penguins -o penguins.csv
+    """
     from countwise import samples
     from countwise.cli._common import echo_table
 
@@ -28,7 +32,7 @@ def command(name: str | None, output: str) -> None:
                 "sample": [s.name for s in loaded],
                 "rows": rows,
                 "target": [s.target for s in loaded],
-                "what": [s.description for s in loaded],
+                "description": [s.description for s in loaded],
             }
         )
         return

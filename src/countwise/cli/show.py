@@ -1,4 +1,4 @@
-"""countwise show: what a model has learned."""
+"""countwise show: tables, tree, rules or network of a model."""
 
 from __future__ import annotations
 
@@ -10,27 +10,32 @@ from countwise.cli._common import echo_json, json_option, network_from, output_f
 
 __all__ = ["command"]
 
-_MOST = 200  # tables that are shown at once
+_MOST = 200  # most tables to show
 
 
 @click.command("show")
 @click.argument("model")
 @click.argument("attribute", required=False)
 @json_option
-@click.option("--rules", is_flag=True, help="A tree as if-then rules.")
-@click.option("--sql", is_flag=True, help="A tree as an SQL expression.")
-@click.option("--svg", default=None, metavar="FILE", help="A tree or a network as a picture.")
-@click.option("--depth", default=None, type=click.IntRange(min=0), help="How deep to draw a tree.")
+@click.option("--rules", is_flag=True, help="Show a tree as if-then rules.")
+@click.option("--sql", is_flag=True, help="Show a tree as an SQL expression.")
+@click.option("--svg", default=None, metavar="FILE", help="Write a drawing of a tree or a network.")
+@click.option(
+    "--depth", default=None, type=click.IntRange(min=0), metavar="N", help="Depth to which a tree is drawn."
+)
 def command(
     model: str, attribute: str | None, as_json: bool, rules: bool, sql: bool, svg: str | None, depth: int | None
 ) -> None:
-    """Show what MODEL has learned: its tables, or that of one ATTRIBUTE; a tree, or its rules; a network.
+    """Show what MODEL has learned: its tables, tree, rules or network.
+
+    With ATTRIBUTE, only the table of that attribute is shown.
 
     \b
-    countwise show weather.json
-    countwise show weather.json outlook
-    countwise show tree.json --rules
-    countwise show net.json --svg net.svg
+    Examples:
+      countwise show weather.json
+      countwise show weather.json outlook
+      countwise show tree.json --rules
+      countwise show net.json --svg net.svg
     """
     from countwise.modelfile import load
     from countwise.registry import KINDS, kind_of
@@ -39,14 +44,14 @@ def command(
     word = KINDS[kind_of(fitted) or "Network"].word
     tree, network = word in ("tree", "regression-tree"), word in ("net", "network")
     if not tree and (sql or depth is not None or (rules and word != "rules")):
-        raise click.UsageError("--rules, --sql and --depth are for trees.")
+        raise click.UsageError("--rules, --sql and --depth can be used only with trees.")
     if svg:
         if not (tree or network):
-            raise click.UsageError("--svg is for trees and networks.")
+            raise click.UsageError("--svg can be used only with trees and networks.")
         _draw(fitted, svg, depth, tree)
     elif tree or word == "rules":
         if attribute:
-            raise click.UsageError("A tree has no table of one attribute.")
+            raise click.UsageError("ATTRIBUTE cannot be used with trees and rules.")
         _show_tree(fitted, as_json, rules, sql, depth, tree)
     else:
         _show_tables(fitted, as_json, attribute, word)
@@ -71,7 +76,7 @@ def _show_tree(fitted: Any, as_json: bool, rules: bool, sql: bool, depth: int | 
         click.echo(fitted.to_sql())
     else:
         click.echo(
-            f"A tree for {fitted.target_.name!r}, from {fitted.n_rows_} rows\n\n{fitted.draw(max_depth=depth)}"
+            f"Tree for {fitted.target_.name!r}, trained on {fitted.n_rows_} rows\n\n{fitted.draw(max_depth=depth)}"
         )
 
 
@@ -80,13 +85,13 @@ def _show_tables(fitted: Any, as_json: bool, attribute: str | None, word: str) -
 
     tables = fitted.tables()
     if attribute:
-        if hasattr(fitted, "table"):  # a column may share its term with others
+        if hasattr(fitted, "table"):  # several columns may share one term
             tables = {attribute: fitted.table(attribute)}
         elif attribute in tables:
             tables = {attribute: tables[attribute]}
         else:
-            hint = did_you_mean(attribute, tables) or f"there are {listed(tables)}."
-            raise OptionError(f"There is no table {attribute!r}.", hint=hint)
+            hint = did_you_mean(attribute, tables) or f"use one of {listed(tables)}."
+            raise OptionError(f"The model has no table {attribute!r}.", hint=hint)
     if as_json:
         arcs = {"arcs": [list(arc) for arc in fitted.graph_.arcs]} if word in ("net", "network") else None
         found = {name: dict(table) for name, table in tables.items()}
@@ -98,9 +103,9 @@ def _show_tables(fitted: Any, as_json: bool, attribute: str | None, word: str) -
     for name in list(tables)[:_MOST]:
         click.echo(f"[{titles.get(name, name)}]\n{tables[name].text(terminal_width())}\n")
     if len(tables) > _MOST:
-        click.echo(f"… and {len(tables) - _MOST} more; name one to see it.")
+        click.echo(f"… and {len(tables) - _MOST} more tables; use countwise show MODEL ATTRIBUTE to show one.")
     for name, scores in getattr(fitted, "choices_", {}).items():
         if not attribute or name == attribute:
             best = max(scores, key=lambda title: scores[title])
             every = ", ".join(f"{title} {score:.4f}" for title, score in scores.items())
-            click.echo(f"{name}: {best} chosen by leave-one-out log P({fitted.target_.name} | {name}): {every}")
+            click.echo(f"{name}: {best}, chosen by leave-one-out log P({fitted.target_.name} | {name}): {every}")

@@ -1,4 +1,4 @@
-"""countwise sql: a model as a scoring query that needs no Python."""
+"""countwise sql: a model as an SQL query."""
 
 from __future__ import annotations
 
@@ -8,39 +8,43 @@ from countwise.cli._common import dialect_option, output_file
 
 __all__ = ["command"]
 
-_PREDICT = "countwise predict MODEL FILE answers files of any size; a tree or naive Bayes can be written."
+_PREDICT = "use countwise predict MODEL FILE, or train a model that SQL can express, such as naive-bayes or tree."
 _REFUSED = {
     **dict.fromkeys(
-        ("NeighborsClassifier", "NeighborsRegressor", "PEBLSClassifier"), ("the rows of its neighbors", _PREDICT)
+        ("NeighborsClassifier", "NeighborsRegressor", "PEBLSClassifier"), ("a nearest-neighbors model", _PREDICT)
     ),
-    "RoteClassifier": ("rows learned by heart", _PREDICT),
-    "BayesNetwork": ("a network", "countwise ask asks it; naive Bayes can be written."),
+    "RoteClassifier": ("a rote learner", _PREDICT),
+    "BayesNetwork": (
+        "a Bayesian network",
+        "use countwise ask, or train a model that SQL can express, such as naive-bayes.",
+    ),
 }
 
 
 @click.command("sql")
 @click.argument("model")
-@click.option("--table", required=True, metavar="TABLE", help="The table to score.")
+@click.option("--table", required=True, metavar="TABLE", help="Table to score.")
 @dialect_option
 @click.option(
     "--form",
     default="join",
     show_default=True,
     type=click.Choice(["join", "case"]),
-    help="Names of many values by joins with small tables, or all by CASE.",
+    help="Look up nominal columns with many values in joined tables, or use only CASE expressions.",
 )
 @click.option(
-    "--proba/--no-proba", default=True, show_default=True, help="Give the probabilities of the classes too."
+    "--proba/--no-proba", default=True, show_default=True, help="Also return the probability of each class."
 )
-@click.option("-o", "--output", default="-", metavar="FILE", help="Where to write the query.")
+@click.option("-o", "--output", default="-", metavar="FILE", help="SQL file to write.  [default: standard output]")
 def command(model: str, table: str, dialect: str, form: str, proba: bool, output: str) -> None:
-    """Write a query that scores TABLE as MODEL does.
+    """Write an SQL query that computes the predictions of MODEL for TABLE.
 
-    MODEL is a naive Bayes, a discriminant, a tree or a list of rules. `countwise bin --sql` writes cuts.
+    MODEL must be naive Bayes, a discriminant, a tree or rules. To discretize in SQL, use countwise bin --sql.
 
     \b
-    countwise sql credit.json --table applicants > score.sql
-    countwise sql tree.json --table bank.applicants --dialect postgres
+    Examples:
+      countwise sql credit.json --table applicants > score.sql
+      countwise sql tree.json --table bank.applicants --dialect postgres
     """
     from inspect import signature
 
@@ -49,8 +53,8 @@ def command(model: str, table: str, dialect: str, form: str, proba: bool, output
 
     fitted = load(model)
     if not hasattr(fitted, "to_sql"):
-        what, way_round = _REFUSED.get(type(fitted).__name__, ("a model", _PREDICT))
-        raise OptionError(f"{model} holds {what}, which cannot be written as SQL.", hint=way_round)
+        what, hint = _REFUSED.get(type(fitted).__name__, ("a model", _PREDICT))
+        raise OptionError(f"{model} is {what}, which cannot be written as SQL.", hint=hint)
     settings = {"proba": proba and hasattr(fitted, "classes_")}
     if "form" in signature(fitted.to_sql).parameters:
         settings["form"] = form  # type: ignore[assignment]

@@ -1,4 +1,4 @@
-"""countwise test: how good a model is on rows whose class is known."""
+"""countwise test: scores of a model on rows whose class is known."""
 
 from __future__ import annotations
 
@@ -14,21 +14,30 @@ __all__ = ["command"]
 @click.command("test")
 @click.argument("model")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("-y", "--target", default=None, metavar="COLUMN", help="The class; the model's own by default.")
+@click.option(
+    "-y",
+    "--target",
+    default=None,
+    metavar="COLUMN",
+    help="Column with the true class.  [default: the target of the model]",
+)
 @click.option(
     "--cost",
     "costs",
     multiple=True,
     metavar="NAME=COST,…",
-    help="fn=5,fp=1 of two classes, also tp and tn; or CLASS:ANSWER=5, in which wrong answers not named cost 1. "
-    "Negative costs are gains.",
+    help="Costs of predictions. For two classes: fn, fp, tp and tn, such as fn=5,fp=1; others cost 0. Or "
+    "CLASS:PREDICTION=COST; other errors cost 1. Negative costs are gains.",
 )
 @click.option(
-    "--positive", default=None, metavar="CLASS", help="What fn and fp call positive; the second by default."
+    "--positive",
+    default=None,
+    metavar="CLASS",
+    help="Positive class of --cost.  [default: the second class]",
 )
-@click.option("--by", default=None, metavar="COLUMN", help="Scores of the rows of each value, too.")
+@click.option("--by", default=None, metavar="COLUMN", help="Also show the scores for each value of this column.")
 @_common.weights_option
-@click.option("--charts", is_flag=True, help="Draw calibration, and of two classes the ROC curve, as text.")
+@click.option("--charts", is_flag=True, help="Draw the calibration and, for two classes, the ROC curve as text.")
 @_common.json_option
 def command(
     model: str,
@@ -41,81 +50,84 @@ def command(
     charts: bool,
     as_json: bool,
 ) -> None:
-    """Score MODEL on FILE, whose rows have their class: not those that it learned from.
+    """Evaluate MODEL on FILE, whose rows have a known class.
+
+    Use rows that MODEL was not trained on.
 
     \b
-    countwise test credit.json new.csv
-    countwise test credit.json new.csv --cost fn=5,fp=1 --positive bad
-    countwise test credit.json new.csv --by Home --charts
+    Examples:
+      countwise test credit.json new.csv
+      countwise test credit.json new.csv --cost fn=5,fp=1 --positive bad
+      countwise test credit.json new.csv --by Home --charts
     """
     from countwise.evaluation.holdout import Holdout
     from countwise.io.readers import read_pieces
     from countwise.modelfile import load
 
     if positive is not None and not costs:
-        raise click.UsageError("--positive says what --cost calls positive; give --cost.")
-    judge = Holdout(load(model), target, by=by, weights=weights)
-    asked = _costs(costs, list(judge.classes), positive) if costs else None  # a wrong name is told before the work
+        raise click.UsageError("--positive needs --cost.")
+    holdout = Holdout(load(model), target, by=by, weights=weights)
+    priced = _costs(costs, list(holdout.classes), positive) if costs else None  # checked before the file is read
     found = _common.tables(files)
     with _common.progress_bar(f"Reading {_common.title(found)}"):
-        for piece in read_pieces(found):
-            _check(piece, judge.target, found[0])
-            judge.add(piece)
-    answers = judge.answers
-    report = _report(judge, answers)
-    if asked is not None:
-        report["cost"] = _priced(judge, answers, asked, positive)
+        for chunk in read_pieces(found):
+            _check(chunk, holdout.target, found[0])
+            holdout.add(chunk)
+    predictions = holdout.predictions
+    report = _report(holdout, predictions)
+    if priced is not None:
+        report["cost"] = _priced(holdout, predictions, priced, positive)
     if as_json:
         _common.echo_json(_common.plain(report))
     else:
-        _print(report, judge, answers, charts, positive)
+        _print(report, holdout, predictions, charts, positive)
 
 
-def _check(piece: Any, target: str, file: Any) -> None:
+def _check(chunk: Any, target: str, file: Any) -> None:
     from countwise.errors import ReadError, did_you_mean, listed
 
-    if target not in piece:
-        near = did_you_mean(target, piece) or f"it has {listed(piece)}"
-        raise ReadError(f"{file} has no column {target!r}, the class.", hint=f"{near.rstrip('.')}; name it by -y.")
+    if target not in chunk:
+        near = did_you_mean(target, chunk) or f"use one of {listed(chunk)}."
+        raise ReadError(f"{file} has no target column {target!r}.", hint=f"{near} Name the column with -y.")
 
 
 def _costs(texts: tuple[str, ...], classes: list[Any], positive: str | None) -> Any:
-    """A table of costs from what was typed; classes may have colons in their names."""
+    """Return the cost matrix given by --cost; class names may contain colons."""
     from countwise.evaluation.costs import costs_of
 
     names = {str(c) for c in classes}
-    asked: dict[Any, str] = {}
+    given: dict[Any, str] = {}
     for key, value in _common.pairs(texts, "--cost").items():
         cuts = [(key[:i], key[i + 1 :]) for i, mark in enumerate(key) if mark == ":"]
         both = next((cut for cut in cuts if cut[0] in names and cut[1] in names), None)
-        asked[both or (cuts[0] if cuts else key)] = value
-    return costs_of(asked, classes, positive)
+        given[both or (cuts[0] if cuts else key)] = value
+    return costs_of(given, classes, positive)
 
 
-def _report(judge: Any, answers: Any) -> dict[str, Any]:
+def _report(holdout: Any, predictions: Any) -> dict[str, Any]:
     from countwise.base.predictions import SCORES
     from countwise.evaluation.validation import scores_by
 
-    base = judge.baseline
+    base = holdout.baseline
     report: dict[str, Any] = {
-        "rows": len(answers),
-        "without_class": judge.n_missing,
-        "abstained": judge.n_abstained,
-        "classes_never_met": judge.unmet,
-        "scores": answers.scores(),
-        "zeros": answers.zeros,
-        "majority_class": None if base is None else {"class": answers.classes[base.answered[0]], **base.scores()},
-        "classes": list(answers.classes),
-        "confusion": answers.table,
-        "calibration": _common.rows_of_grid(answers.reliability()),
+        "rows": len(predictions),
+        "without_class": holdout.n_missing,
+        "abstained": holdout.n_abstained,
+        "classes_never_met": holdout.unseen,
+        "scores": predictions.scores(),
+        "zeros": predictions.zeros,
+        "majority_class": None if base is None else {"class": predictions.classes[base.answered[0]], **base.scores()},
+        "classes": list(predictions.classes),
+        "confusion": predictions.table,
+        "calibration": _common.rows_of_grid(predictions.reliability()),
     }
-    if judge.by is not None:
-        report["by"] = _common.rows_of_grid(scores_by(answers, judge.labels, judge.by, SCORES))
+    if holdout.by is not None:
+        report["by"] = _common.rows_of_grid(scores_by(predictions, holdout.labels, holdout.by, SCORES))
     return report
 
 
-def _priced(judge: Any, answers: Any, costs: Any, positive: str | None) -> dict[str, Any]:
-    """The plain decision and the cheapest one, over rows of classes that the model knows."""
+def _priced(holdout: Any, predictions: Any, costs: Any, positive: str | None) -> dict[str, Any]:
+    """Return cost and accuracy of the most probable and of the cheapest prediction, over rows of known classes."""
     import numpy as np
 
     from countwise.base.predictions import Predictions
@@ -123,8 +135,8 @@ def _priced(judge: Any, answers: Any, costs: Any, positive: str | None) -> dict[
     from countwise.evaluation.costs import cheapest, cost_threshold
 
     k = len(costs)
-    rows = np.flatnonzero(answers.codes < k)
-    known, classes = answers.take(rows), answers.classes[:k]
+    rows = np.flatnonzero(predictions.codes < k)
+    known, classes = predictions.take(rows), predictions.classes[:k]
     proba = known.proba[:, :k]
     ways = {"most_probable": known.answered, "cheapest": cheapest(proba, costs)}
     found: dict[str, Any] = {"costs": costs, "rows": len(rows)}
@@ -136,61 +148,62 @@ def _priced(judge: Any, answers: Any, costs: Any, positive: str | None) -> dict[
         found["positive"] = positive if positive is not None else classes[1]
         try:
             found["threshold"] = cost_threshold(costs, classes, pos_label=positive)
-        except OptionError:  # right answers cost more than wrong ones
+        except OptionError:  # correct predictions cost more than errors
             found["threshold"] = float("nan")
     return found
 
 
-def _print(report: dict[str, Any], judge: Any, answers: Any, charts: bool, positive: str | None) -> None:
+def _print(report: dict[str, Any], holdout: Any, predictions: Any, charts: bool, positive: str | None) -> None:
 
-    click.echo(f"{report['rows']} rows with a class in {judge.target}\n")
+    click.echo(f"{report['rows']} rows with a known {holdout.target}\n")
     base = report["majority_class"]
     columns = {"score": list(report["scores"]), "model": [_common.shown(v) for v in report["scores"].values()]}
     if base is not None:
         columns[f"always {base['class']}"] = [_common.shown(base[score]) for score in report["scores"]]
     _common.echo_table(columns)
-    for note in _notes(report, judge, answers):
+    for note in _notes(report, holdout, predictions):
         click.echo(note)
     click.echo()
-    _print_confusion(answers.classes, report["confusion"])
+    _print_confusion(predictions.classes, report["confusion"])
     if "by" in report:
         rows = report["by"]
         click.echo()
         _common.echo_table({name: [_cell(row[name]) for row in rows] for name in rows[0]})
     if "cost" in report:
         click.echo()
-        _print_cost(report["cost"], answers.classes)
+        _print_cost(report["cost"], predictions.classes)
     if charts:
-        click.echo(f"\n{_charts(report, answers, positive)}")
+        click.echo(f"\n{_charts(report, predictions, positive)}")
 
 
 def _cell(cell: Any) -> Any:
-    """A cell that went through JSON's gate, back to words."""
+    """Return a value of the JSON report as text."""
     return "undefined" if cell is None else "infinite" if cell == "inf" else _common.shown(cell)
 
 
-def _notes(report: dict[str, Any], judge: Any, answers: Any) -> list[str]:
+def _notes(report: dict[str, Any], holdout: Any, predictions: Any) -> list[str]:
     import math
 
     notes = []
     if report["zeros"]:
-        others = answers.take((answers.own > 0).nonzero()[0])
-        rest = f"; over the other {len(others)} it is {_common.shown(others.log_loss)}" if len(others) else ""
+        others = predictions.take((predictions.own > 0).nonzero()[0])
+        rest = f" For the other {_rows(len(others))} it is {_common.shown(others.log_loss)}." if len(others) else ""
         n = report["zeros"]
-        notes.append(f"log_loss is infinite: {_rows(n)} {'is' if n == 1 else 'are'} of a class that got probability "
-                     f"0{rest}.")  # fmt: skip
+        notes.append(f"log_loss is infinite: the true class of {_rows(n)} has probability 0.{rest}")
     if math.isnan(report["scores"]["roc_auc"]):
-        notes.append("roc_auc is undefined: the rows are of one class, or one of three or more classes is not there.")
-    elif (answers.proba == answers.proba[0]).all():
-        notes.append("All rows got the same probabilities: they are not ranked, and roc_auc is 0.5.")
+        notes.append(
+            "roc_auc is undefined: all rows have the same class, or one of three or more classes has no row."
+        )
+    elif (predictions.proba == predictions.proba[0]).all():
+        notes.append("All rows have the same predicted probabilities, so roc_auc is 0.5.")
     for c, n in report["classes_never_met"].items():
-        notes.append(f"The model never met class {str(c)!r}: its {_rows(n)} cannot be answered rightly.")
+        notes.append(f"Class {str(c)!r} was never seen in training: its {_rows(n)} cannot be predicted correctly.")
     if report["without_class"]:
-        notes.append(f"{_rows(report['without_class'])} without a class left out.")
+        notes.append(f"{_rows(report['without_class'])} without a class skipped.")
     if report["abstained"]:
-        notes.append(f"{_rows(report['abstained'])} left out: the model abstains.")
+        notes.append(f"{_rows(report['abstained'])} skipped: the model abstains.")
     if report["majority_class"] is None:
-        notes.append("The model does not keep how frequent the classes were: there is no baseline.")
+        notes.append("There is no baseline, because the model does not store the class frequencies.")
     return [f"Note: {note}" for note in notes]
 
 
@@ -203,51 +216,51 @@ def _print_confusion(classes: Any, table: Any) -> None:
 
     columns: dict[str, list[Any]] = {"class": [str(c) for c in classes]}
     for j, c in enumerate(classes):
-        columns[f"answered {c}"] = [number(float(n)) for n in table[:, j]]
+        columns[f"predicted {c}"] = [number(float(n)) for n in table[:, j]]
     _common.echo_table(columns)
 
 
 def _print_cost(cost: dict[str, Any], classes: Any) -> None:
-    names = {"most_probable": "the most probable class", "cheapest": "the class of least expected cost"}
-    columns = {"answer": list(names.values())}
+    names = {"most_probable": "most probable class", "cheapest": "class with the lowest expected cost"}
+    columns = {"prediction": list(names.values())}
     for score in ("mean_cost", "accuracy"):
         columns[score.replace("_", " ")] = [_common.shown(cost[way][score]) for way in names]
     _common.echo_table(columns)
     if "threshold" in cost:
-        click.echo(_threshold_told(cost["threshold"], cost["positive"]))
-    click.echo("\nAnswered at least expected cost:")
+        click.echo(_threshold_text(cost["threshold"], cost["positive"]))
+    click.echo("\nPredictions with the lowest expected cost:")
     _print_confusion(classes[: len(cost["costs"])], cost["cheapest"]["confusion"])
 
 
-def _threshold_told(threshold: float, positive: Any) -> str:
+def _threshold_text(threshold: float, positive: Any) -> str:
     import math
 
     if math.isnan(threshold):
-        return "There is no threshold: right answers cost more than wrong ones."
+        return "There is no threshold: correct predictions cost more than errors."
     if threshold < 0:
-        return f"{positive!s} is the cheaper answer whatever its probability."
+        return f"Predicting {positive!s} always has the lower expected cost."
     if threshold >= 1:
-        return f"{positive!s} is never the cheaper answer."
-    return f"{positive!s} is the cheaper answer where P({positive!s}) is above {threshold:.4g}."
+        return f"Predicting {positive!s} never has the lower expected cost."
+    return f"Predicting {positive!s} has the lower expected cost if P({positive!s}) > {threshold:.4g}."
 
 
-def _charts(report: dict[str, Any], answers: Any, positive: str | None) -> str:
+def _charts(report: dict[str, Any], predictions: Any, positive: str | None) -> str:
     from countwise.measures import roc_points
     from countwise.working.charts import bar_chart, line_chart
 
     style = _common.chart_look()
     rows = report["calibration"]
     bars = {f"{row['from']:.1f}-{row['to']:.1f}": row["share"] for row in rows}
-    notes = [f"{row['share']:.3f} of {row['rows']:g}, told {row['probability']:.3f}" for row in rows]
+    notes = [f"{row['share']:.3f} of {row['rows']:g}, mean P {row['probability']:.3f}" for row in rows]
     parts = [
-        "Share of right answers, by the probability of the answer:",
+        "Calibration: fraction of correct predictions, by their probability P:",
         bar_chart(bars, notes=notes, most=1.0, **style),
     ]
-    if len(answers.classes) == 2 and len(set(answers.codes.tolist())) == 2:
-        c = 0 if positive == str(answers.classes[0]) else 1
-        false, true, _ = roc_points(answers.proba[:, c], answers.codes == c, answers.weight)
+    if len(predictions.classes) == 2 and len(set(predictions.codes.tolist())) == 2:
+        c = 0 if positive == str(predictions.classes[0]) else 1
+        false, true, _ = roc_points(predictions.proba[:, c], predictions.codes == c, predictions.weight)
         points = list(zip(false.tolist(), true.tolist(), strict=True))
-        chart = line_chart({f"ROC of {answers.classes[c]!s}": points, "chance": [(0.0, 0.0), (1.0, 1.0)]},
+        chart = line_chart({f"ROC of {predictions.classes[c]!s}": points, "chance": [(0.0, 0.0), (1.0, 1.0)]},
                            x_label="false positive rate", y_label="true positive rate", x_range=(0, 1),
                            y_range=(0, 1), **style)  # fmt: skip
         parts += ["", chart]

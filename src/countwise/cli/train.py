@@ -1,4 +1,4 @@
-"""countwise train: learn a classifier from a file."""
+"""countwise train: train a model on a table and save it."""
 
 from __future__ import annotations
 
@@ -12,33 +12,39 @@ from countwise.registry import KINDS, class_of, kind_of_word
 
 __all__ = ["command", "settings_of"]
 
+_MODELS = [kind.word for kind in KINDS.values() if kind.word]
+
 
 @click.command("train")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("-y", "--target", default=None, metavar="COLUMN", help="The column to be told; a net needs none.")
+@click.option("-y", "--target", default=None, metavar="COLUMN", help="Target column (not needed for --model net).")
 @click.option(
     "-o",
     "--output",
     default="model.json",
     show_default=True,
     metavar="MODEL",
-    help="Where to write the model.",
+    help="Model file to write.",
 )
 @click.option(
     "--model",
     "kind",
     default="naive-bayes",
     show_default=True,
-    type=click.Choice([kind.word for kind in KINDS.values() if kind.word]),
+    type=click.Choice(_MODELS),
+    metavar="MODEL",
+    help=f"Type of model: {', '.join(_MODELS)}. network is a Bayesian network classifier, net a Bayesian network "
+    "without a target.",
 )
 @click.option(
     "--option",
     "options",
     multiple=True,
     metavar="NAME=VALUE",
-    help="A setting of that model: covariance=own, nominal=onehot; width=leave_one_out; center=median; "
-    "criterion=gain_ratio, pruning=pessimistic, max_depth=5; method=one_r; n_neighbors=loo, metric=manhattan, "
-    "nominal=mvdm; structure=tan, criterion=k2, order=a;b;c.",
+    help="Parameter of the model, as in the Python class. Examples: covariance=own (discriminant), "
+    "bandwidth=leave_one_out (parzen), center=median (prototype), criterion=gain_ratio,max_depth=5 (tree), "
+    "method=one_r (rules), n_neighbors=loo,metric=manhattan (neighbors), structure=tan (network), "
+    "structure=ordering,order=a;b;c (net). Can be repeated.",
 )
 @_common.types_option
 @click.option(
@@ -46,21 +52,29 @@ __all__ = ["command", "settings_of"]
     "distributions",
     multiple=True,
     metavar="[COLUMN=]DISTRIBUTION",
-    help="Naive Bayes: auto, categorical, bernoulli, multinomial, gaussian, poisson, kernel, binned, or a rule for "
-    "ranges such as mdl; for one column or all.",
+    help="Distribution of all columns or of one, for naive-bayes: auto, categorical, bernoulli, multinomial, "
+    "gaussian, poisson, kernel, binned, or a discretization method such as mdl.",
 )
 @click.option(
     "--smoothing",
     default="1",
     show_default=True,
-    metavar="ε",
-    help="Naive Bayes: Laplace's ε, 0 for none, 'global', or m=NUMBER for an m-estimate.",
+    metavar="ALPHA",
+    help="Smoothing of naive-bayes: pseudocount per value (Laplace), 0 for none, 'global' for one "
+    "pseudocount split in proportion to the overall frequencies, or m=NUMBER for an m-estimate.",
 )
 @click.option(
-    "--prior", default=None, type=click.Choice(["raw", "smoothed", "uniform"]), help="As counted by default."
+    "--prior",
+    default=None,
+    type=click.Choice(["raw", "smoothed", "uniform"]),
+    help="Class prior: relative frequencies (raw), smoothed frequencies, or uniform.  [default: that of the model]",
 )
 @click.option(
-    "--missing", "missing", multiple=True, metavar="COLUMN", help="Naive Bayes: a column whose absence is evidence."
+    "--missing",
+    "missing",
+    multiple=True,
+    metavar="COLUMN",
+    help="Column whose missing values are informative and are modeled as a value, for naive-bayes. Can be repeated.",
 )
 @_common.weights_option
 @_common.drop_option
@@ -69,15 +83,14 @@ __all__ = ["command", "settings_of"]
     default="auto",
     show_default=True,
     type=click.Choice(["auto", "memory", "duckdb"]),
-    help="memory reads by pieces; duckdb learns in DuckDB from Parquet, for models that learn by counting; auto is "
-    "DuckDB for Parquet of 100 MB or more if it is installed and can, else memory. The model is the same.",
+    help="Where to train. memory reads the files in chunks. duckdb counts in DuckDB and needs Parquet files. auto "
+    "uses DuckDB for Parquet files of 100 MB or more if it is installed. The model is the same.",
 )
 @click.option(
     "--memory",
     default=None,
     metavar="SIZE",
-    help="How much memory to use, 500MB or 1.5GiB, at least 256MB: pieces are made to fit, DuckDB is held to it, and "
-    "a model that needs all rows is refused if they do not fit.",
+    help="Memory limit such as 500MB or 1.5GiB, at least 256MB. A model that needs more memory stops with an error.",
 )
 def command(
     files: tuple[str, ...],
@@ -95,27 +108,27 @@ def command(
     engine: str,
     memory: str | None,
 ) -> None:
-    """Learn from FILE (CSV, Parquet or ARFF) and write a model.
+    """Train a model on FILE (CSV, Parquet or ARFF) and save it.
 
-    Several files of one format with the same columns are one table; a pattern in quotes, or a folder of Parquet
-    files, stands for its files in the order of their names.
+    FILE can also be a pattern in quotes or a folder of Parquet files. Several files with the same columns are read as
+    one table.
 
     \b
-    countwise train weather.arff -y play -o weather.json
-    countwise train credit.csv -y Status --distribution auto --missing Income
-    countwise train penguins.csv -y species --model discriminant --option covariance=own,nominal=onehot
-    countwise train credit.csv -y Status --model tree --option criterion=gain_ratio,pruning=pessimistic
-    countwise train credit.csv -y Status --model network --option structure=tan
-    countwise train credit.csv --model net --option structure=hill_climb
-    countwise train 'sales/*.parquet' -y returned --engine duckdb --memory 500MB
+    Examples:
+      countwise train weather.arff -y play -o weather.json
+      countwise train credit.csv -y Status --distribution auto --missing Income
+      countwise train penguins.csv -y species --model discriminant
+      countwise train credit.csv -y Status --model tree --option max_depth=5
+      countwise train credit.csv --model net --option structure=hill_climb
+      countwise train 'sales/*.parquet' -y returned --engine duckdb
     """
-    from countwise.cli._engines import learned, size
+    from countwise.cli._engines import size, trained
     from countwise.modelfile import save
 
     if target is None and kind != "net":
         raise click.UsageError("Missing option '-y' / '--target'.")
     if target is not None and kind == "net":
-        raise click.UsageError("A net tells no column before others; leave -y out, or --model network tells a class.")
+        raise click.UsageError("--model net has no target: remove -y, or use --model network for a classifier.")
     room = size(memory)
     found = _common.tables(files)
     _common.refuse_same(output, found)
@@ -129,22 +142,26 @@ def command(
         settings["smoothing"] = _smoothing(smoothing)
         settings["missing"] = dict.fromkeys(missing, "value") or "ignore"
     elif distributions or missing or smoothing != "1":
-        raise click.UsageError(f"--distribution, --smoothing and --missing are for naive Bayes, not for {kind}.")
+        raise click.UsageError(
+            f"--distribution, --smoothing and --missing can be used only with --model naive-bayes, not {kind}."
+        )
     elif prior and "prior" not in signature(family).parameters:
-        raise click.UsageError(f"--prior has no meaning for {kind}.")
+        raise click.UsageError(f"--prior cannot be used with --model {kind}.")
     model = family(**settings_of(family, settings, options, own))
-    said = learned(model, found, target, drop, weights, engine, room)
+    how = trained(model, found, target, drop, weights, engine, room)
     save(model, output)
-    click.echo(said, err=True)
+    click.echo(how, err=True)
     click.echo(model.summary())
     unused = model.unused_absence() if kind == "naive-bayes" else []
     if unused:
-        click.echo(f"  Absence depends on the class in {', '.join(unused)}: --missing {unused[0]} would use it.")
+        click.echo(
+            f"  Missing values depend on the class in {', '.join(unused)}; use --missing {unused[0]} to model them."
+        )
     click.echo(f"Written to {output}")
 
 
 def _metric_settings(family: Any) -> list[str]:
-    """The settings of the metric that a model takes, as far as it has none of that name itself."""
+    """Return the parameters of the metric of a model, without those that the model itself has."""
     own = signature(family.__init__).parameters
     if "metric" not in own:
         return []
@@ -154,12 +171,15 @@ def _metric_settings(family: Any) -> list[str]:
 
 
 def settings_of(family: Any, settings: dict[str, Any], options: tuple[str, ...], own: set[str]) -> dict[str, Any]:
-    """The settings of a model, those of its metric as a metric; some have an option of their own."""
+    """Return the parameters of a model, with parameters of its metric as a DistanceMetric.
+
+    Parameters in `own` have a separate command-line option.
+    """
     return _with_metric(family, settings | _options(family, options, own))
 
 
 def _with_metric(family: Any, settings: dict[str, Any]) -> dict[str, Any]:
-    """Settings of a metric as a metric."""
+    """Replace parameters of the metric by a DistanceMetric."""
     theirs = {name: settings.pop(name) for name in _metric_settings(family) if name in settings}
     if theirs:
         from countwise.neighbors.metric import DistanceMetric
@@ -171,17 +191,17 @@ def _with_metric(family: Any, settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _options(family: Any, texts: tuple[str, ...], own: set[str]) -> dict[str, Any]:
-    """Settings of a model as typed: numbers where they read as numbers; some have an option of their own."""
+    """Parse the parameters given by --option; numbers are converted."""
     from countwise.errors import did_you_mean, listed
 
     known = [*list(signature(family.__init__).parameters)[1:], *_metric_settings(family)[1:]]
     found: dict[str, Any] = {}
     for name, text in _common.pairs(texts, "--option").items():
         if name in own:
-            raise click.UsageError(f"--option {name}=…: give it by --{name}.")
+            raise click.UsageError(f"Use --{name} instead of --option {name}=….")
         if name not in known:
-            hint = did_you_mean(name, known) or f"there are {listed(known)}."
-            raise click.UsageError(f"--option: there is no setting {name!r}; {hint}")
+            hint = did_you_mean(name, known) or f"use one of {listed(known, most=len(known))}."
+            raise click.UsageError(f"The model has no parameter {name!r}. Hint: {hint}")
         try:
             found[name] = int(text) if text.lstrip("-").isdecimal() else float(text)
         except ValueError:
@@ -198,4 +218,4 @@ def _smoothing(text: str) -> Any:
     try:
         return MEstimate(float(text[2:])) if text.startswith("m=") else float(text)
     except ValueError:
-        raise click.UsageError(f"--smoothing takes a number, 'global' or m=NUMBER, not {text!r}.") from None
+        raise click.UsageError(f"--smoothing must be a number >= 0, 'global' or m=NUMBER, not {text!r}.") from None

@@ -1,8 +1,8 @@
-"""Cuts: where to cut a numeric attribute into ranges, and why there.
+"""Discretization methods: the cut points of a numeric attribute, and the reason for each.
 
-Each rule takes the values of each class and gives the inner edges of the ranges (lo, hi].
-A weight of n equals n copies, and the order of the rows does not matter.
-To add one: a function, and an entry in `METHODS`.
+Each method takes the values of each class and returns the inner bin edges (cut points) of the bins (lo, hi]. A weight
+of n counts as n equal rows, and the order of the rows does not matter. To add a method, write a function and add it
+to `METHODS`.
 """
 
 from __future__ import annotations
@@ -53,57 +53,58 @@ COUNTED: dict[str, Callable[[Values, int], Cuts]] = {
 }
 SUPERVISED = ("class_contiguous", "mdl", "min_n")
 METHODS = (*COUNTED, "naive", *SUPERVISED)
-_WORDS = {"quantile": "equal_frequency", "uniform": "equal_width", "entropy_mdl": "mdl", "mdlp": "mdl"}
+_ALIASES = {"quantile": "equal_frequency", "uniform": "equal_width", "entropy_mdl": "mdl", "mdlp": "mdl"}
 
 
 def rule_of(spec: Any, *settings: Any) -> CutRule:
-    """A rule as users give it: a rule, a distribution that has one, or a method or edges with the rule's settings."""
+    """Return a discretization rule from a rule, a binned distribution, or a method or cut points with settings."""
     return spec if isinstance(spec, CutRule) else getattr(spec, "how", None) or CutRule(spec, *settings)
 
 
 @dataclass(frozen=True, slots=True)
 class CutRule:
-    """A rule with its settings."""
+    """Discretization method with its settings."""
 
-    method: Any = "equal_frequency"  # one of `METHODS`, or the inner edges themselves
-    n_bins: Any = 10  # how many ranges, or "leave_one_out", for the rules of `COUNTED`
-    n: Any = 6  # for "min_n": how many rows of one class a range must hold
-    merge: str | None = None  # for "min_n": which ranges are joined afterwards
+    method: Any = "equal_frequency"  # one of `METHODS`, or the cut points themselves
+    n_bins: Any = 10  # the number of bins, or "leave_one_out", for the methods in `COUNTED`
+    n: Any = 6  # for "min_n": the number of rows of one class that a bin must hold
+    merge: str | None = None  # for "min_n": which bins are merged afterwards
 
     def __post_init__(self) -> None:
         if isinstance(self.method, str):
-            object.__setattr__(self, "method", _WORDS.get(self.method, self.method))
+            object.__setattr__(self, "method", _ALIASES.get(self.method, self.method))
             if self.method not in METHODS:
                 raise OptionError(
-                    f"{self.method!r} is not a rule for ranges.",
-                    hint=did_you_mean(self.method, METHODS) or f"rules are {listed(METHODS)}, or a list of edges.",
+                    f"There is no discretization method {self.method!r}.",
+                    hint=did_you_mean(self.method, METHODS)
+                    or f"use one of {listed(METHODS)}, or a list of cut points.",
                 )
         elif isinstance(self.method, Sequence | np.ndarray):
             object.__setattr__(self, "method", tuple(edges_of(self.method).tolist()))
         else:
-            raise OptionError(f"{self.method!r} is neither a rule for ranges nor a list of edges.")
+            raise OptionError(f"method must be a discretization method or a list of cut points, not {self.method!r}.")
         whole = isinstance(self.n_bins, int | np.integer) and not isinstance(self.n_bins, bool)
         if self.n_bins != "leave_one_out" and not (whole and self.n_bins >= 1):
-            raise OptionError(f"n_bins must be a whole number, 1 or more, or 'leave_one_out', not {self.n_bins!r}.")
+            raise OptionError(f"n_bins must be an integer >= 1 or 'leave_one_out', not {self.n_bins!r}.")
         if not isinstance(self.n, int | float | np.number) or isinstance(self.n, bool) or not self.n > 0:
-            raise OptionError(f"n must be above 0, not {self.n!r}.")
+            raise OptionError(f"n must be a number > 0, not {self.n!r}.")
         if self.merge not in (None, "majority", "last"):
-            raise OptionError(f"merge={self.merge!r} is unknown.", hint="give None, 'majority' or 'last'.")
+            raise OptionError(f"merge must be None, 'majority' or 'last', not {self.merge!r}.")
 
     @property
     def supervised(self) -> bool:
-        """Whether the rule looks at the class."""
+        """Whether the method uses the class."""
         return self.method in SUPERVISED
 
     def __str__(self) -> str:
         if not isinstance(self.method, str):
             return "hand"
         if self.method == "min_n":
-            return f"min_n, n = {self.n:g}{f', joined by {self.merge}' if self.merge else ''}"
+            return f"min_n, n = {self.n:g}{f', merge = {self.merge}' if self.merge else ''}"
         return self.method
 
     def cut(self, tally: Values) -> Cuts:
-        """Cut, with the reason for each edge."""
+        """Return the cut points of a tally of values, with the reason for each."""
         if not isinstance(self.method, str):
             return given(tally, self.method)
         if self.method in COUNTED:

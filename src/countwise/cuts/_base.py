@@ -1,4 +1,4 @@
-"""What every rule gives back: edges, the reason for each, and what a person should know; and the report on them."""
+"""Cut points with their reasons, bin labels, and the report of a discretization."""
 
 from __future__ import annotations
 
@@ -21,44 +21,44 @@ __all__ = ["CutReport", "Cuts", "codes_in", "labels", "midway", "uncut"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cuts:
-    """Where a numeric attribute is cut, and why."""
+    """Cut points of a numeric attribute, with the reason for each."""
 
-    edges: Floats  # inner edges in ascending order; the ranges are (lo, hi]
-    reason: str = ""  # for an edge, with a place for each of `parts`
-    parts: tuple[Sequence[Any] | NDArray[Any], ...] = ()  # what stands there for each edge
-    notes: tuple[str, ...] = ()  # what did not go as asked
+    edges: Floats  # cut points in ascending order; the bins are (lo, hi]
+    reason: str = ""  # template of the reason for a cut point, with a field for each of `parts`
+    parts: tuple[Sequence[Any] | NDArray[Any], ...] = ()  # the content of each field, for each cut point
+    notes: tuple[str, ...] = ()  # deviations from the requested settings
 
     def why(self, i: int) -> str:
-        """The reason for the edge at a place."""
+        """Return the reason for the i-th cut point."""
         cells = [part[i] for part in self.parts]
         return self.reason.format(*(cell if isinstance(cell, str) else number(float(cell)) for cell in cells))
 
     @property
     def reasons(self) -> list[str]:
-        """The reason for each edge."""
+        """The reason for each cut point."""
         return [self.why(i) for i in range(len(self.edges))]
 
 
 def uncut(*notes: str) -> Cuts:
-    """One range for all."""
+    """Return a single bin, with notes on the reason."""
     return Cuts(np.empty(0), notes=notes)
 
 
 def midway(low: Any, high: Any) -> Any:
-    """The middle of two values, low < high; never `high` itself, which the edge must leave above."""
+    """Return the midpoint of low < high; if rounding makes it `high`, return `low`."""
     middle = low + (high - low) / 2
     return np.where(middle < high, middle, low)
 
 
 def codes_in(edges: Floats, column: NDArray[Any]) -> NDArray[Any]:
-    """The range of each number; missing has its own code."""
+    """Return the bin of each number; a missing value has its own code."""
     codes = np.empty(len(column), dtype=narrowest(len(edges) + 3))
     _kernels.cut_codes(column, edges, codes)
     return codes
 
 
 def labels(edges: Floats) -> tuple[str, ...]:
-    """Ranges as a person reads them: ``<= 70.5``, ``(70.5, 77.5]``, ``> 77.5``."""
+    """Return the labels of the bins: ``<= 70.5``, ``(70.5, 77.5]``, ``> 77.5``."""
     if len(edges) == 0:
         return ("any",)
     texts = _written(edges)
@@ -67,7 +67,7 @@ def labels(edges: Floats) -> tuple[str, ...]:
 
 
 def _written(edges: Floats) -> list[str]:
-    """Short numbers as they are; long ones in as few figures, from six on, as keep the edges apart and in place."""
+    """Return the cut points as text, with as few digits (at least six) as keep them distinct and accurate."""
     short = [len(f"{e:.9g}") < 17 and float(f"{e:.9g}") == e for e in edges]
     apart = float(np.diff(edges).min()) if len(edges) > 1 else abs(float(edges[0])) * 5e-3
     rounded = edges.tolist()
@@ -79,7 +79,7 @@ def _written(edges: Floats) -> list[str]:
 
 
 def _plain(value: float) -> str:
-    """A number without an exponent where that is what people write."""
+    """Return a number as text, without an exponent unless it is very large or very small."""
     if value == 0 or 1e-5 <= abs(value) < 1e15:
         return np.format_float_positional(value, trim="-")
     return f"{value:g}" if float(f"{value:g}") == value else repr(value)
@@ -87,7 +87,35 @@ def _plain(value: float) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CutReport:
-    """What was done to a column: cuts, reasons, counts, and what was lost.
+    """Report on the discretization of a column.
+
+    It shows the bins, the number of rows of each class in each bin, the reason for each cut point, and the mutual
+    information with the class before and after.
+
+    Parameters
+    ----------
+    name : str
+        The column.
+    target : str
+        The target.
+    how : str
+        The discretization method.
+    cuts : Cuts
+        The cut points, with the reason for each.
+    classes : tuple
+        The classes.
+    counts : ndarray of shape (n_classes, n_bins)
+        The number of rows of each class in each bin.
+    n_values : int
+        The number of distinct values of the column.
+    missing : float
+        The number of missing values (their total weight).
+    before : float
+        The mutual information of the values and the class, in bits.
+    after : float
+        The mutual information of the bins and the class, in bits.
+    chance : float
+        The expected mutual information if the values were independent of the class, in bits.
 
     Examples
     --------
@@ -95,67 +123,102 @@ class CutReport:
     >>> weather = samples.load("weather")
     >>> cutter = Discretizer({"temperature": "min_n"}, n=3).fit(weather.X, weather.y)
     >>> print(cutter.report("temperature"))
-    temperature: 3 ranges by min_n, n = 3
-    range         no  yes  why it ends there
-    <= 70.5        1    4  4 of yes up to 70; 71 is of another class
-    (70.5, 77.5]   2    3  3 of yes up to 75; 80 is of another class
+    temperature: 3 bins by min_n, n = 3
+    bin           no  yes  reason for the upper edge
+    <= 70.5        1    4  4 rows of yes up to 70; 71 is of another class
+    (70.5, 77.5]   2    3  3 rows of yes up to 75; 80 is of another class
     > 77.5         2    2
-    Information on class by its 12 values: 0.797429 bits, of which chance alone would give 0.798999
-    Information on class by its ranges: 0.0499721 bits (94 % lost)
+    Mutual information with class, 12 distinct values: 0.797429 bits (0.798999 expected by chance)
+    Mutual information with class, 3 bins: 0.0499721 bits (94 % lost)
     """
 
-    name: str  # of the column
+    name: str
     target: str
-    how: str  # the rule
+    how: str
     cuts: Cuts
     classes: tuple[Any, ...]
-    counts: NDArray[Any]  # (classes, ranges)
-    n_values: int  # distinct values before
-    missing: float  # the weight of the missing cells
-    before: float  # mutual information with the class, in bits, of the values
-    after: float  # the same of the ranges
-    chance: float  # what so many values would give on average if they were independent of the class
+    counts: NDArray[Any]
+    n_values: int
+    missing: float
+    before: float
+    after: float
+    chance: float
 
     @property
     def table(self) -> Grid:
-        """A row for each range: how many of each class, and why it ends where it does."""
+        """Table with a row for each bin: the number of rows of each class, and the reason for its upper edge."""
         per_class = {
             str(c): [number(float(n)) for n in row] for c, row in zip(self.classes, self.counts, strict=True)
         }
-        return Grid({"range": labels(self.cuts.edges), **per_class, "why it ends there": [*self.cuts.reasons, ""]})
+        return Grid(
+            {"bin": labels(self.cuts.edges), **per_class, "reason for the upper edge": [*self.cuts.reasons, ""]}
+        )
 
     @property
     def notes(self) -> list[str]:
-        """What did not go as asked, or should be known."""
+        """Notes, such as deviations from the requested settings and missing values."""
         notes = list(self.cuts.notes)
         if self.n_values == 0:
-            notes.append("every cell is missing")
+            notes.append("every value is missing")
         elif self.n_values == 1:
-            notes.append("one value only")
+            notes.append("all values are equal")
         if self.missing > 0:
-            notes.append(f"{number(self.missing)} cells are missing and stay so")
+            notes.append(f"{number(self.missing)} values are missing and stay missing")
         return notes
 
     def __str__(self) -> str:
         return self.text()
 
     def text(self, width: int | None = None) -> str:
-        """As plain text; the table is wrapped to fit into `width` characters."""
+        """Return the report as plain text.
+
+        Parameters
+        ----------
+        width : int or None, default=None
+            The number of characters of a line; the table is wrapped to fit. None does not wrap.
+
+        Returns
+        -------
+        str
+            The text.
+
+        Examples
+        --------
+        >>> from countwise import Discretizer
+        >>> cutter = Discretizer({"temp": [15.0]}).fit({"temp": [12.5, 19.0, 31.0]})
+        >>> print(cutter.report("temp").text())
+        temp: 2 bins by hand
+        bin    rows  reason for the upper edge
+        <= 15     1  given
+        > 15      2
+        """
         k = len(self.cuts.edges) + 1
-        lines = [f"{self.name}: {k} range{'s' * (k > 1)} by {self.how}", self.table.text(width)]
+        lines = [f"{self.name}: {k} bin{'s' * (k > 1)} by {self.how}", self.table.text(width)]
         if not np.isnan(self.before):
-            share = max(0.0, 1 - self.after / self.before) if self.before > 0 else 0.0
-            lost = f" ({100 * share:.0f} % lost)" if self.before > 0 else ""
-            about = f"Information on {self.target}"
-            chance = f"of which chance alone would give {number(self.chance)}"
-            lines.append(f"{about} by its {self.n_values} values: {number(self.before)} bits, {chance}")
-            lines.append(f"{about} by its ranges: {number(self.after)} bits{lost}")
+            fraction = max(0.0, 1 - self.after / self.before) if self.before > 0 else 0.0
+            lost = f" ({100 * fraction:.0f} % lost)" if self.before > 0 else ""
+            about, chance = f"Mutual information with {self.target}", f"({number(self.chance)} expected by chance)"
+            lines.append(f"{about}, {self.n_values} distinct values: {number(self.before)} bits {chance}")
+            lines.append(f"{about}, {k} bin{'s' * (k > 1)}: {number(self.after)} bits{lost}")
         return "\n".join([*lines, *(f"Note: {note}" for note in self.notes)])
 
     __repr__ = __str__
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return the report as plain data, for JSON.
+
+        Returns
+        -------
+        dict
+            The cut points, the labels of the bins, the counts, the information and the notes.
+
+        Examples
+        --------
+        >>> from countwise import Discretizer
+        >>> cutter = Discretizer({"temp": [15.0]}).fit({"temp": [12.5, 19.0, 31.0]})
+        >>> cutter.report("temp").to_dict()["counts"]
+        {'rows': [1, 2]}
+        """
         bits = {"before": self.before, "after": self.after, "by_chance": self.chance}
         return {
             "attribute": self.name,

@@ -1,4 +1,4 @@
-"""How many ranges: the number that predicts left-out rows best."""
+"""Choice of the number of bins by leave-one-out likelihood."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from countwise.working.numbers import number
 __all__ = ["LEAST", "MOST_BINS", "best_number", "leave_one_out_score"]
 
 MOST_BINS = 50
-LEAST = -700.0  # the log-probability of what is called impossible: a finite price for being wrong
+LEAST = -700.0  # replaces log 0, so that the score stays finite
 
 
 def best_number(rule: Callable[[Values, int], Cuts], tally: Values) -> Cuts:
-    """The cuts with the best leave-one-out likelihood, over 1 to 50 ranges; the fewest at a tie.
+    """Return the cut points with the best leave-one-out likelihood over 1 to 50 bins; the fewest bins at a tie.
 
-    With classes, the likelihood is that of the class given the range, with one imagined row for
-    each class in each range; without, that of the values themselves under the histogram, with one
-    imagined row spread over it. The edges stay those of all rows.
+    With classes it is the likelihood of the class given the bin, with one pseudocount for each class in each bin.
+    Without classes it is the likelihood of the values under the histogram, with one pseudocount divided equally among
+    the bins. The cut points stay those of all rows.
     """
     most = max(1, min(MOST_BINS, len(tally.pooled[0])))
     supervised = int(np.count_nonzero(tally.n > 0)) > 1
@@ -37,14 +37,14 @@ def best_number(rule: Callable[[Values, int], Cuts], tally: Values) -> Cuts:
             score = _density_score(tally, cuts)
         if score > best_score + 1e-12 * abs(best_score if np.isfinite(best_score) else 0):
             best, best_score = cuts, score
-    of = "log P(class | range)" if supervised else "log-likelihood"
+    of = "log P(class | bin)" if supervised else "log-likelihood"
     k = len(best.edges) + 1
-    found = f"{k} range{'s' * (k > 1)}, the best of 1 to {most} by leave-one-out {of}: {number(best_score)}"
+    found = f"{k} bin{'s' * (k > 1)}: best number from 1 to {most} by leave-one-out {of} ({number(best_score)})"
     return replace(best, notes=(found, *best.notes))
 
 
 def _unit(tally: Values) -> float:
-    """What one row weighs: 1 where weights are whole, else the mean weight of a value."""
+    """Return the weight of one row: 1 for integer weights, otherwise the mean weight of a value."""
     if all(weights.dtype.kind == "i" for _, weights in tally.filled):
         return 1.0
     entries = sum(len(values) for values, _ in tally.filled)
@@ -52,13 +52,13 @@ def _unit(tally: Values) -> float:
 
 
 def _density_score(tally: Values, cuts: Cuts) -> float:
-    """The mean of log f(x), f a histogram made from the other rows."""
+    """Return the mean of log f(x), where f is the histogram of the other rows."""
     values: Any = tally.pooled[0]
     if len(values) < 2:
         return 0.0
     counts = tally.counts_in(cuts.edges).sum(axis=0) / _unit(tally)
     widths = np.diff(np.concatenate([[values[0]], cuts.edges, [values[-1]]]))
-    widths = np.maximum(widths, 1e-12 * (values[-1] - values[0]))  # a range of the least value alone has no width
+    widths = np.maximum(widths, 1e-12 * (values[-1] - values[0]))  # a bin that holds only the minimum has width 0
     n, k = counts.sum(), len(counts)
     with np.errstate(divide="ignore"):
         logs = np.log((np.maximum(counts - 1, 0) + 1 / k) / n) - np.log(widths)
@@ -66,9 +66,9 @@ def _density_score(tally: Values, cuts: Cuts) -> float:
 
 
 def leave_one_out_score(counts: NDArray[Any], pseudo: NDArray[Any] | float = 1.0, unit: float = 1.0) -> float:
-    """The mean over the rows of log P(class | value), in nats, the row itself left out.
+    """Return the mean over the rows of log P(class | value), in nats, estimated without the row itself.
 
-    `pseudo` are imagined counts of each value in each class, of rows that weigh `unit`.
+    `pseudo` are the pseudocounts of each value in each class, and `unit` is the weight of one row.
     """
     n_vc = np.asarray(counts, dtype=np.float64) / unit
     added = np.broadcast_to(np.asarray(pseudo, dtype=np.float64), n_vc.shape[:1])[:, None]
@@ -78,7 +78,7 @@ def leave_one_out_score(counts: NDArray[Any], pseudo: NDArray[Any] | float = 1.0
     with np.errstate(divide="ignore", invalid="ignore"):
         joint = np.log(n_vc + added) - np.log(n_c + mass) + np.log(n_c)  # (values, classes)
         own = np.log(np.maximum(n_vc - 1 + added, 0)) - np.log(n_c - 1 + mass) + np.log(np.maximum(n_c - 1, 0))
-        # a class without rows, or of one row that is left out, made nothing
+        # a class without rows, or whose only row is excluded, has probability 0
         joint, own = (np.where(np.isnan(logs), -np.inf, logs) for logs in (joint, own))
         total = 0.0
         for c in range(n_vc.shape[1]):

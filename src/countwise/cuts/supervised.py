@@ -1,4 +1,4 @@
-"""Rules that look at the classes of the values: where the class changes, a cut is worth making."""
+"""Supervised discretization methods, which use the class."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ __all__ = ["class_contiguous", "mdl", "min_n"]
 
 
 def class_contiguous(tally: Values) -> Cuts:
-    """A cut midway wherever the class changes (000).
+    """Cut midway between adjacent values wherever the class changes.
 
-    A range goes on while some class has rows at every value in it; equal values are never
-    parted. So a value with rows of two classes stays with the range below it if that range's
-    class is one of the two, and the order of the rows does not matter.
+    A bin continues while a class has rows at every value in it. Equal values are never separated. So a value with
+    rows of two classes stays in the bin below it if the class of that bin is one of the two, and the order of the
+    rows does not matter.
     """
-    if (one := _one_range(tally)) is not None:
+    if (one := _one_bin(tally)) is not None:
         return one
     values, starts, codes, _ = _by_value(tally)
     cuts: list[int] = []
@@ -37,7 +37,7 @@ def class_contiguous(tally: Values) -> Cuts:
             kept.append(shared)
         shared = common or here
     if not cuts:
-        return uncut("some class has rows at every value, so the class never changes; min_n or mdl may cut")
+        return uncut("a class has rows at every value, so the class never changes; try 'min_n' or 'mdl'")
     places = np.array(cuts, dtype=np.int64)
     low, high = values[places - 1], values[places]
     before, after = (_named(side, tally) for side in (kept, _classes_at(starts, codes, places)))
@@ -45,13 +45,13 @@ def class_contiguous(tally: Values) -> Cuts:
 
 
 def min_n(tally: Values, n: float, merge: str | None = None) -> Cuts:
-    """A cut where the class changes, but not before the range holds n rows of one class (001).
+    """Cut where the class changes, but not before the bin holds n rows of one class.
 
-    A range that has n rows of its commonest class goes on while the next value still has rows of
-    that class. The last range may never get there. merge="majority" joins neighbors with the
-    same commonest class, "last" a last range that never reached n to the one before it.
+    A bin with n rows of its most frequent class continues while the next value has rows of that class. The last bin
+    may hold fewer. merge='majority' merges adjacent bins with the same most frequent class, merge='last' merges a
+    last bin with fewer than n rows of each class into the one before.
     """
-    if (one := _one_range(tally)) is not None:
+    if (one := _one_bin(tally)) is not None:
         return one
     values, starts, codes, weights = _by_value(tally)
     places, inside = _delayed(starts, codes, weights, len(tally.given.values), n)
@@ -59,29 +59,29 @@ def min_n(tally: Values, n: float, merge: str | None = None) -> Cuts:
     if merge == "last" and places and max(inside[-1]) < n:
         places, inside = places[:-1], [*inside[:-2], inside[-2] + inside[-1]]
     if merge == "majority":
-        places, inside = _joined_majorities(places, inside)
+        places, inside = _merge_majorities(places, inside)
     at = np.array(places, dtype=np.int64)
     low, high = values[at - 1], values[at]
     held = [held.max() for held in inside[: len(at)]]
-    commonest = [str(tally.given.values[int(np.argmax(held))]) for held in inside[: len(at)]]
+    majority = [str(tally.given.values[int(np.argmax(held))]) for held in inside[: len(at)]]
     notes: tuple[str, ...] = ()
     if not reached:
         notes = (_never(tally, n),)
     elif len(places) < reached:
-        notes = (f"{reached - len(places)} of {reached} cuts taken out by joining ({merge})",)
-    reason = "{} of {} up to {}; {} is of another class"
-    return Cuts(midway(low, high), reason, (held, commonest, low, high), notes)
+        notes = (f"{reached - len(places)} of {reached} cut points removed by merging ({merge})",)
+    reason = "{} rows of {} up to {}; {} is of another class"
+    return Cuts(midway(low, high), reason, (held, majority, low, high), notes)
 
 
 def mdl(tally: Values) -> Cuts:
-    """The cuts whose gain pays for their own description (Fayyad and Irani).
+    """Cut as long as the information gain exceeds the cost of describing the cut point (Fayyad & Irani 1993).
 
     .. math:: gain > [log₂(N - 1) + log₂(3^k - 2) - (k H(S) - k₁ H(S₁) - k₂ H(S₂))] / N
 
-    The best cut of a range is accepted if it holds, and each side is cut in turn. At equal gains
-    the lowest cut is taken.
+    The best cut point of a bin is accepted if this holds, and then both sides are cut in turn. The lowest of several
+    cut points with equal gains is used.
     """
-    if (one := _one_range(tally)) is not None:
+    if (one := _one_bin(tally)) is not None:
         return one
     values, codes, weights = tally.merged
     places, gains, needed, refused = _kernels.mdl_cuts(values, codes, weights, len(tally.given.values))
@@ -90,34 +90,36 @@ def mdl(tally: Values) -> Cuts:
             return uncut()
         at, gain, threshold = refused
         cut = number(float(midway(values[at - 1], values[at])))
-        best = f"the best, at {cut}, gains {number(gain)} bits and would need {number(threshold)}"
-        return uncut(f"no cut pays for itself: {best}")
+        best = (
+            f"the best, {cut}, has an information gain of {number(gain)} bits, and {number(threshold)} are required"
+        )
+        return uncut(f"no cut point is accepted by the MDL criterion: {best}")
     edges = midway(values[places - 1], values[places])
-    return Cuts(edges, "gain {} bits > {} needed", (gains, needed))
+    return Cuts(edges, "information gain {} bits > {} required", (gains, needed))
 
 
 def _never(tally: Values, n: float) -> str:
-    """Why min_n made no cut at all."""
+    """Return why min_n has no cut point."""
     most = float(tally.n.max())
     if most < n:
         return f"no class has {number(n)} rows (the largest has {number(most)})"
     return (
-        f"the range never ends: once it holds {number(n)} of one class, no value is left, or each has rows of its "
-        "commonest class"
+        f"once the bin holds {number(n)} rows of one class, no value is left, or every later value has rows of its "
+        "most frequent class"
     )
 
 
-def _one_range(tally: Values) -> Cuts | None:
-    """No cuts, where there are not two values or not two classes."""
+def _one_bin(tally: Values) -> Cuts | None:
+    """Return a single bin if there are fewer than two values or two classes, otherwise None."""
     low, high = tally.bounds
     if not low < high:
         return uncut()
     few = np.count_nonzero(tally.n > 0) < 2
-    return uncut("one class only: there is nothing to tell apart") if few else None
+    return uncut("all rows have the same class, so no cut point is informative") if few else None
 
 
 def _by_value(tally: Values) -> tuple[Floats, Indices, NDArray[Any], NDArray[Any]]:
-    """Distinct values, where the entries of each begin, and the class and weight of each entry."""
+    """Return the distinct values, the first entry of each, and the class and weight of each entry."""
     values, codes, weights = tally.merged
     fresh = np.concatenate([[True], values[1:] != values[:-1]])
     starts = np.flatnonzero(fresh)
@@ -125,7 +127,7 @@ def _by_value(tally: Values) -> tuple[Floats, Indices, NDArray[Any], NDArray[Any
 
 
 def _classes_at(starts: Any, codes: Any, places: Any = None) -> list[frozenset[int]]:
-    """The classes that have rows at each value, or at some of them."""
+    """Return the classes that have rows at each value, or at some of the values."""
     ends = np.append(starts[1:], len(codes))
     chosen = range(len(starts)) if places is None else places
     known = codes.tolist()
@@ -134,12 +136,12 @@ def _classes_at(starts: Any, codes: Any, places: Any = None) -> list[frozenset[i
 
 def _named(sides: Sequence[frozenset[int]], tally: Values) -> list[str]:
     names = [str(value) for value in tally.given.values]
-    words = {side: " or ".join(names[c] for c in sorted(side)) for side in set(sides)}
-    return [words[side] for side in sides]
+    texts = {side: " or ".join(names[c] for c in sorted(side)) for side in set(sides)}
+    return [texts[side] for side in sides]
 
 
 def _delayed(starts: Any, codes: Any, weights: Any, n_classes: int, n: float) -> tuple[list[int], list[Floats]]:
-    """Places of the cuts, and what each range holds of each class."""
+    """Return the positions of the cut points, and the rows of each class in each bin."""
     places: list[int] = []
     inside: list[Floats] = []
     held = [0.0] * n_classes
@@ -158,19 +160,22 @@ def _delayed(starts: Any, codes: Any, weights: Any, n_classes: int, n: float) ->
     return places, [*inside, np.array(held)]
 
 
-def _joined_majorities(places: list[int], inside: list[Any]) -> tuple[list[int], list[Any]]:
-    """Neighboring ranges with one and the same commonest class made one."""
+def _merge_majorities(places: list[int], inside: list[Any]) -> tuple[list[int], list[Any]]:
+    """Merge adjacent bins that have the same single most frequent class."""
     kept: list[int] = []
-    ranges = [inside[0]]
+    bins = [inside[0]]
     for place, here in zip(places, inside[1:], strict=True):
-        before = ranges[-1]
-        if _commonest(before) & _commonest(here) and len(_commonest(before)) == len(_commonest(here)) == 1:
-            ranges[-1] = before + here
+        before = bins[-1]
+        if (
+            _most_frequent(before) & _most_frequent(here)
+            and len(_most_frequent(before)) == len(_most_frequent(here)) == 1
+        ):
+            bins[-1] = before + here
         else:
             kept.append(place)
-            ranges.append(here)
-    return kept, ranges
+            bins.append(here)
+    return kept, bins
 
 
-def _commonest(held: Any) -> set[int]:
+def _most_frequent(held: Any) -> set[int]:
     return set(np.flatnonzero(held == held.max()).tolist())

@@ -1,4 +1,4 @@
-"""Rules that look at the values alone."""
+"""Unsupervised discretization methods, which use only the values."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from countwise.working.numbers import number
 
 __all__ = ["equal_frequency", "equal_width", "given", "kmeans", "naive", "quantiles"]
 
-_MOST_CELLS = 1 << 28  # places that exact k-means may have to remember
+_MOST_CELLS = 1 << 28  # table entries that exact k-means may need
 
 
 def naive(tally: Values) -> Cuts:
-    """Each value a range of its own, cut midway (001)."""
+    """Put each distinct value into a separate bin, with cut points midway between adjacent values."""
     values = tally.pooled[0]
     if len(values) < 2:
         return uncut()
@@ -30,7 +30,7 @@ def naive(tally: Values) -> Cuts:
 
 
 def equal_width(tally: Values, n_bins: int) -> Cuts:
-    """Ranges of one width from the least value to the greatest (000, 001)."""
+    """Divide the interval from the minimum to the maximum into bins of equal width."""
     values = tally.pooled[0]
     if len(values) < 2:
         return uncut()
@@ -39,7 +39,7 @@ def equal_width(tally: Values, n_bins: int) -> Cuts:
     kept = np.unique(edges)
     kept = kept[(kept >= low) & (kept < high)]
     place = np.searchsorted(edges, kept)
-    notes = _lost(n_bins, len(kept), "the values are too close together for that many widths")
+    notes = _lost(n_bins, len(kept), "the values are too close together for such narrow bins")
     between = np.diff(np.searchsorted(values, kept, side="right"), prepend=0)
     notes += _empty(int(np.count_nonzero(between == 0)), len(kept) + 1)
     reason = f"{{}}/{n_bins} of the way from {number(low)} to {number(high)}"
@@ -47,7 +47,7 @@ def equal_width(tally: Values, n_bins: int) -> Cuts:
 
 
 def equal_frequency(tally: Values, n_bins: int) -> Cuts:
-    """Ranges that hold about equally many rows; equal values are never parted (000, 001)."""
+    """Divide the values into bins with about the same number of rows; equal values are never separated."""
     values, weights = tally.pooled
     if len(values) < 2:
         return uncut()
@@ -55,22 +55,22 @@ def equal_frequency(tally: Values, n_bins: int) -> Cuts:
     edges = edges[edges < values[-1]]
     place = np.searchsorted(values, edges, side="right")
     below = place if all_ones(weights) else np.concatenate([[0], np.cumsum(weights)])[place]
-    reason = f"{{}} of {number(float(weights.sum()))} rows lie at or below"
-    notes = _lost(n_bins, len(edges), "several edges fell on one value, and equal values are never parted")
+    reason = f"{{}} of {number(float(weights.sum()))} rows are at or below it"
+    notes = _lost(n_bins, len(edges), "several quantiles are equal, and equal values are never separated")
     notes += _empty(int(np.count_nonzero(np.diff(place) == 0)), len(edges) + 1)
     return Cuts(edges, reason, (below,), notes)
 
 
 def kmeans(tally: Values, n_bins: int) -> Cuts:
-    """Ranges around the centers that leave the least squared distance, the global optimum (000, 001)."""
+    """Divide the values by k-means into bins with the smallest within-bin sum of squares, the global optimum."""
     values, weights = tally.pooled
     if len(values) < 2:
         return uncut()
     k = min(n_bins, len(values))
     if k * len(values) > _MOST_CELLS:
         raise TableError(
-            f"Exact k-means of {len(values)} distinct values into {k} ranges needs too much memory.",
-            hint="ask for fewer ranges, or round the values.",
+            f"Exact k-means of {len(values)} distinct values into {k} bins needs too much memory.",
+            hint="use fewer bins, or round the values.",
         )
     starts = _kernels.kmeans_1d(values, None if all_ones(weights) else weights, k)
     sums = np.add.reduceat(weights.astype(np.float64), starts)
@@ -78,12 +78,12 @@ def kmeans(tally: Values, n_bins: int) -> Cuts:
     centers = values[starts] + np.add.reduceat((values - first) * weights, starts) / sums
     below, above = values[starts[1:] - 1], values[starts[1:]]
     edges = np.clip(midway(centers[:-1], centers[1:]), below, np.nextafter(above, -np.inf))
-    notes = _lost(n_bins, len(edges), f"there are only {len(values)} different values")
+    notes = _lost(n_bins, len(edges), f"there are only {len(values)} distinct values")
     return Cuts(edges, "midway between the centers {} and {}", (centers[:-1], centers[1:]), notes)
 
 
 def given(tally: Values, edges: Sequence[float]) -> Cuts:
-    """Edges given by hand."""
+    """Return cut points given by the user."""
     wanted = edges_of(edges)
     values = tally.pooled[0]
     notes: tuple[str, ...] = ()
@@ -94,28 +94,30 @@ def given(tally: Values, edges: Sequence[float]) -> Cuts:
 
 
 def edges_of(edges: Any) -> Floats:
-    """Edges given by hand, checked: numbers, finite, each once; they may come in any order."""
+    """Validate cut points given by the user: finite distinct numbers in any order; return them sorted."""
     try:
         wanted = np.asarray(edges, dtype=np.float64)
     except (TypeError, ValueError):
-        raise OptionError(f"The edges {edges!r} are not numbers.") from None
+        raise OptionError(f"The cut points {edges!r} are not numbers.") from None
     if wanted.ndim != 1 or not np.isfinite(wanted).all():
         raise OptionError(
-            f"The edges {edges!r} must be finite numbers in one list.",
-            hint="the first and the last range are open; infinity need not be named.",
+            f"The cut points {edges!r} must be a list of finite numbers.",
+            hint="omit infinity: the first and the last bin are unbounded.",
         )
     if len(np.unique(wanted)) < len(wanted):
-        raise OptionError(f"An edge is given twice: {edges!r}.")
+        raise OptionError(f"The cut points {edges!r} must be distinct.")
     return np.sort(wanted)
 
 
-def quantiles(values: Floats, weights: NDArray[Any], shares: Floats) -> Floats:
-    """The values below which given shares of the rows lie; midway between two values where a share ends there.
+def quantiles(values: Floats, weights: NDArray[Any], p: Floats) -> Floats:
+    """Return the p-quantiles of weighted values.
 
-    The rule is even-handed: counting from above gives the same values as counting from below.
+    A p-quantile is the smallest value with at least a fraction p of the rows at or below it. If the fraction is
+    reached exactly, the result is midway between this value and the next one. The definition is symmetric: counting
+    from the top gives the same values.
     """
-    target = float(weights.sum()) * shares
-    # a target within rounding of a running total falls between two values
+    target = float(weights.sum()) * p
+    # a target equal to a cumulative total, up to rounding, lies between two values
     if all_ones(weights):
         place = np.ceil(target * (1 - 1e-12)).astype(np.int64) - 1
         running = place + 1.0
@@ -129,11 +131,11 @@ def quantiles(values: Floats, weights: NDArray[Any], shares: Floats) -> Floats:
     return np.where(between, values[place] + (values[above] - values[place]) / 2, values[place])
 
 
-def _empty(n_empty: int, n_ranges: int) -> tuple[str, ...]:
-    return (f"no training value lies in {n_empty} of the {n_ranges} ranges",) if n_empty else ()
+def _empty(n_empty: int, n_bins: int) -> tuple[str, ...]:
+    return (f"{n_empty} of the {n_bins} bins contain no training value",) if n_empty else ()
 
 
 def _lost(n_bins: int, n_edges: int, why: str) -> tuple[str, ...]:
     if n_edges + 1 >= n_bins:
         return ()
-    return (f"{n_edges + 1} ranges instead of {n_bins}: {why}",)
+    return (f"{n_edges + 1} bins instead of {n_bins}: {why}",)

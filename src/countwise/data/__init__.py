@@ -1,1 +1,1 @@
-"""Tables as users hold them, opened once: columns, attributes, schema, encoded tables, derived columns."""
+"""Input tables: columns, attributes, schemas, encoded tables and derived columns."""

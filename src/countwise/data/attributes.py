@@ -1,12 +1,11 @@
-"""What an attribute is: nominal, ordinal, numeric, a count, a text, or a block of counts.
+"""Attribute types: nominal, ordinal, numeric and count.
 
-An attribute is plain data. It can *learn* its domain from a column, *encode* a
-column for the tallies, and *parse* what a person typed. Missing cells (None,
-NaN, NaT, NA) are recognized here and nowhere later:
+An attribute describes one column. It learns its domain from a column, encodes a column for the tallies, and parses
+typed values. Missing values (None, NaN, NaT, NA) are recognized during encoding:
 
-* numeric and count columns stay as they are, with NaN for missing;
-* nominal and ordinal columns become codes 0 .. K-1, with K for missing and
-  K + 1 for a value that the domain does not have.
+* Numeric and count columns keep their numbers; a missing value is NaN.
+* Nominal and ordinal columns become codes. A domain of K values has the codes 0, ..., K - 1. The code K represents a
+  missing value and K + 1 a value outside the domain.
 """
 
 from __future__ import annotations
@@ -39,57 +38,141 @@ __all__ = ["Attribute", "Count", "Nominal", "Numeric", "Ordinal"]
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """What all attributes have: a name and a kind."""
+    """Base class of all attributes: a name and a type.
+
+    Parameters
+    ----------
+    name : str
+        Name of the column.
+    """
 
     name: str
     kind: ClassVar[str] = "attribute"
 
     def learn(self, column: Column) -> Attribute:
-        """The attribute with its domain widened to what the column holds."""
+        """Return the attribute with the values of a column added to its domain.
+
+        Parameters
+        ----------
+        column : array-like
+            Values of the attribute. They are ignored by attributes without a domain.
+
+        Returns
+        -------
+        Attribute
+            The attribute itself if there is nothing to add.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from countwise import Numeric
+        >>> Numeric("temp").learn(np.array([1.0, 2.0]))
+        Numeric(name='temp')
+        """
         return self
 
     def encode(self, column: Column, *, strict: bool = False) -> Any:
-        """The column as the tallies want it."""
+        """Return the column in the form that the tallies read."""
         raise NotImplementedError
 
     def parse(self, text: str) -> Any:
-        """A value that a person typed."""
+        """Convert typed text to a value of the attribute."""
         raise NotImplementedError
 
     def join(self, other: Attribute) -> Self:
-        """The attribute that has both domains."""
+        """Return the attribute whose domain is the union of both domains.
+
+        Parameters
+        ----------
+        other : Attribute
+            Attribute of the same type.
+
+        Returns
+        -------
+        Attribute
+            The joined attribute.
+
+        Raises
+        ------
+        SchemaError
+            If the types differ, or if a closed domain would have to grow.
+
+        Examples
+        --------
+        >>> from countwise import Nominal
+        >>> Nominal("wind", ("east",), grows=True).join(Nominal("wind", ("north",))).values
+        ('east', 'north')
+        """
         if type(self) is not type(other):
-            raise SchemaError(f"{self.name!r} is {self.kind} in one part and {other.kind} in the other.")
+            raise SchemaError(f"{self.name!r} is {self.kind} in one part of the data and {other.kind} in the other.")
         return self._join(other)
 
     def _join(self, other: Self) -> Self:
         return self
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, for the model file."""
+        """Return the attribute as plain data for the model file.
+
+        Returns
+        -------
+        dict
+            The type under "kind", and the fields of the attribute.
+
+        Examples
+        --------
+        >>> from countwise import Numeric
+        >>> Numeric("temp").to_dict()
+        {'kind': 'numeric', 'name': 'temp'}
+        """
         return {"kind": self.kind, **{f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.init}}
 
     def as_setting(self) -> dict[str, Any]:
-        """Plain data, where the attribute is a setting."""
+        """Return the attribute as plain data for the settings in a model file.
+
+        Returns
+        -------
+        dict
+            A marker under "@", and the result of `to_dict` under "of".
+
+        Examples
+        --------
+        >>> from countwise import Numeric
+        >>> Numeric("temp").as_setting()
+        {'@': 'attribute', 'of': {'kind': 'numeric', 'name': 'temp'}}
+        """
         return {"@": "attribute", "of": self.to_dict()}
 
 
 @dataclass(frozen=True, slots=True)
 class Nominal(Attribute):
-    """An attribute with a finite set of unordered values.
+    """Attribute with a finite set of unordered values.
 
     Parameters
     ----------
     name : str
-        The attribute's name.
+        Name of the column.
     values : tuple, default=()
-        Its domain.
-    grows : bool, optional
-        Whether values met in training join the domain. By default they do when
-        no domain was declared; a declared domain is closed.
+        Domain of the attribute: the values that it can take.
+    grows : bool or None, default=None
+        Whether `learn` adds new values to the domain. None means True if `values` is empty, else False: a declared
+        domain is closed.
     fixed : tuple, default=()
-        Values that belong to a domain that grows whether or not they are met: the categories
-        of a pandas column, the classes that were announced.
+        Values that stay in a growing domain even if no training row has them, such as the categories of a pandas
+        column or the `classes` passed to `partial_fit`.
+
+    Attributes
+    ----------
+    missing : int
+        Code of a missing value.
+    unseen : int
+        Code of a value outside the domain.
+    kind : str
+        Type of the attribute: "nominal".
+
+    Raises
+    ------
+    SchemaError
+        If `values` contains a value twice.
 
     Examples
     --------
@@ -115,12 +198,35 @@ class Nominal(Attribute):
         if self.grows is None:
             object.__setattr__(self, "grows", not self.values)
         if len(set(self.values)) < len(self.values):
-            raise SchemaError(f"{self.name!r} lists a value twice: {listed(self.values)}.")
+            raise SchemaError(f"The values of {self.name!r} contain duplicates: {listed(self.values)}.")
         object.__setattr__(self, "missing", len(self.values))
         object.__setattr__(self, "unseen", len(self.values) + 1)
 
     def learn(self, column: Column) -> Nominal:
-        """Add the values of a column to a domain that grows."""
+        """Return the attribute with the values of a column added to a growing domain.
+
+        Parameters
+        ----------
+        column : array-like
+            Values of the attribute. Missing values are ignored.
+
+        Returns
+        -------
+        Nominal
+            The attribute itself if its domain is closed or already contains all values.
+
+        Raises
+        ------
+        SchemaError
+            If the column mixes types, such as strings and numbers.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from countwise import Nominal
+        >>> Nominal("wind").learn(np.array(["north", None, "east"], dtype=object)).values
+        ('east', 'north')
+        """
         if not self.grows:
             return self
         if isinstance(column, Coded) and column.declared and not self.values:
@@ -134,7 +240,7 @@ class Nominal(Attribute):
         return dataclasses.replace(self, values=in_order((*self.values, *new), self.name))
 
     def _join(self, other: Self) -> Self:
-        """The domain of both; a closed domain must already hold the other's values."""
+        """Return the union of both domains; a closed domain must already contain the other's values."""
         fixed = tuple(dict.fromkeys((*self.fixed, *other.fixed)))
         known = set(self.values)
         new = [v for v in other.values if v not in known]
@@ -142,33 +248,78 @@ class Nominal(Attribute):
             return self if fixed == self.fixed else dataclasses.replace(self, fixed=fixed)
         if not self.grows:
             raise UnseenValueError(
-                f"{self.name!r} is declared as {listed(self.values)}; the other part also has {listed(new)}."
+                f"The declared values of {self.name!r} are {listed(self.values)}, "
+                f"but the other part of the data also has {listed(new)}."
             )
         return dataclasses.replace(self, values=in_order((*self.values, *new), self.name), fixed=fixed)
 
     def without(self, counts: NDArray[Any]) -> Nominal:
-        """The domain less the values that nothing is left of, if it is one that grew to have them."""
+        """Return the attribute without the values whose count is zero.
+
+        Parameters
+        ----------
+        counts : ndarray
+            Count of each value.
+
+        Returns
+        -------
+        Nominal
+            The attribute itself if its domain is closed or nothing is removed. Values in `fixed` are kept.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from countwise import Nominal
+        >>> Nominal("wind", ("east", "north"), grows=True).without(np.array([3, 0])).values
+        ('east',)
+        """
         if not self.grows:
             return self
         kept = [v for v, n in zip(self.values, counts, strict=True) if n > 1e-9 or v in self.fixed]
         return self if len(kept) == len(self.values) else dataclasses.replace(self, values=tuple(kept))
 
     def encode(self, column: Column, *, strict: bool = False) -> NDArray[Any]:
-        """Codes in the narrowest unsigned type; see the module for missing and unseen."""
+        """Return the code of each value, in the narrowest unsigned integer dtype.
+
+        Parameters
+        ----------
+        column : array-like
+            Values of the attribute.
+        strict : bool, default=False
+            If True, a value outside the domain raises an error. If False, it gets the code `unseen`.
+
+        Returns
+        -------
+        ndarray
+            Codes 0, ..., K - 1 of the K values of the domain, `missing` and `unseen`.
+
+        Raises
+        ------
+        UnseenValueError
+            If `strict` and a value is outside the domain.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from countwise import Nominal
+        >>> Nominal("wind", ("east", "north")).encode(np.array(["north", None, "south"], dtype=object)).tolist()
+        [1, 2, 3]
+        """
         codes = self._codes(column)
         if strict and len(codes) and int(codes.max()) == self.unseen:
             row = int(np.argmax(codes == self.unseen))
             value = plain(column.categories[column.codes[row]] if isinstance(column, Coded) else column[row])
             raise UnseenValueError(
-                f"{self.name!r} is {value!r} in row {row}; its values are {listed(self.values)}.",
-                hint=did_you_mean(value, self.values) or "declare the value, or let the domain grow.",
+                f"{self.name!r} is {value!r} in row {row}, but its domain is {listed(self.values)}.",
+                hint=did_you_mean(value, self.values)
+                or "add the value to the declared domain, or declare the attribute with grows=True.",
                 row=row,
             )
         return codes
 
     def _codes(self, column: Column) -> NDArray[Any]:
         if not isinstance(column, Coded | np.ndarray) and is_sparse(column):
-            raise SchemaError(f"{self.name!r} is a sparse block; it cannot be read as one nominal column.")
+            raise SchemaError(f"{self.name!r} is a sparse matrix; it cannot be used as a single nominal column.")
         dtype = narrowest(len(self.values) + 2)
         if not isinstance(column, Coded) and column.dtype.kind in "iufb":
             if column.dtype.kind == "b":
@@ -176,11 +327,11 @@ class Nominal(Attribute):
             return self._codes_of_numbers(column, dtype)
         coded = column if isinstance(column, Coded) else factorized(column, self.name)
         if coded.all_used and tuple(coded.categories) == (*self.values, None):
-            return coded.codes  # already laid out as this domain has it
+            return coded.codes  # the codes already match this domain
         narrow = coded.declared and coded.codes.dtype == np.int8 and dtype == np.uint8
-        if narrow and tuple(coded.categories) == self.values:  # as pandas keeps categories
+        if narrow and tuple(coded.categories) == self.values:  # the layout of pandas categories
             codes = coded.codes.view(np.uint8)
-            if not len(codes) or int(codes.max()) < len(self.values):  # nothing is missing, which would be -1
+            if not len(codes) or int(codes.max()) < len(self.values):  # -1, a missing value, would be 255
                 return codes
         index = {value: code for code, value in enumerate(self.values)}
         if set(map(type, coded.categories)) <= {str}:
@@ -198,7 +349,7 @@ class Nominal(Attribute):
             codes = np.empty(len(column), dtype=dtype)
             _kernels.encode_columns([column], [low], [lookup], [self.unseen], [codes])
             return codes
-        codes = np.full(len(column), self.unseen, dtype=dtype)  # all that there is if the domain is not of numbers
+        codes = np.full(len(column), self.unseen, dtype=dtype)  # the result if the domain has no numbers
         if kind == "search":
             domain = np.array(self.values)
             order = np.argsort(domain)
@@ -209,19 +360,56 @@ class Nominal(Attribute):
         return codes
 
     def decode(self, codes: NDArray[Any]) -> NDArray[Any]:
-        """Values of codes; missing and unseen become None."""
+        """Return the values that belong to codes.
+
+        Parameters
+        ----------
+        codes : ndarray of int
+            Codes from `encode`.
+
+        Returns
+        -------
+        ndarray
+            Values of the domain. The codes `missing` and `unseen` become None.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from countwise import Nominal
+        >>> Nominal("wind", ("east", "north")).decode(np.array([1, 0, 2])).tolist()
+        ['north', 'east', None]
+        """
         kinds = {type(v) for v in self.values}
         if kinds <= {bool} or kinds <= {int} or kinds <= {float} or kinds <= {str}:
             domain = np.array(self.values)
-            whole = domain.dtype.kind != "U" or domain.tolist() == list(self.values)  # NumPy drops zeros at the end
-            if whole and (len(codes) == 0 or int(codes.max()) < len(self.values)):
+            # NumPy drops trailing null characters of strings
+            lossless = domain.dtype.kind != "U" or domain.tolist() == list(self.values)
+            if lossless and (len(codes) == 0 or int(codes.max()) < len(self.values)):
                 return domain[codes]
         padded = np.empty(len(self.values) + 2, dtype=object)
         padded[: len(self.values)] = self.values
         return padded[codes]
 
     def labels(self, kind: np.dtype[Any] | None) -> NDArray[Any]:
-        """The values as an array, in the dtype in which a user keeps them."""
+        """Return the domain as an array.
+
+        Parameters
+        ----------
+        kind : dtype or None
+            NumPy dtype of the user's column. If it is None or a string dtype, NumPy infers the dtype.
+
+        Returns
+        -------
+        ndarray
+            The values in the order of their codes.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from countwise import Nominal
+        >>> Nominal("floors", (1, 2)).labels(np.dtype("int32"))
+        array([1, 2], dtype=int32)
+        """
         if kind is not None and kind.kind in "iufbOM":
             labels = np.empty(len(self.values), dtype=kind)
             labels[:] = list(self.values)
@@ -229,7 +417,24 @@ class Nominal(Attribute):
         return np.array(list(self.values))
 
     def parse(self, text: str) -> Any:
-        """The value whose written form is `text`; the text itself if there is none."""
+        """Return the value of the domain whose string form is `text`.
+
+        Parameters
+        ----------
+        text : str
+            Typed text. An exact match wins over a match that ignores case.
+
+        Returns
+        -------
+        object
+            The value, or `text` itself if no value matches.
+
+        Examples
+        --------
+        >>> from countwise import Nominal
+        >>> Nominal("wind", ("east", "north")).parse("North")
+        'north'
+        """
         written = {str(value): value for value in self.values}
         if text in written:
             return written[text]
@@ -239,7 +444,29 @@ class Nominal(Attribute):
 
 @dataclass(frozen=True, slots=True)
 class Ordinal(Nominal):
-    """A nominal attribute whose values have an order: the order in which they are listed.
+    """Nominal attribute whose values are ordered.
+
+    The order of `values` is their order. The parameters and attributes are those of `Nominal`.
+
+    Parameters
+    ----------
+    name : str
+        Name of the column.
+    values : tuple, default=()
+        Domain of the attribute, from the lowest value to the highest.
+    grows : bool or None, default=None
+        Whether `learn` adds new values to the domain. None means True if `values` is empty, else False.
+    fixed : tuple, default=()
+        Values that stay in a growing domain even if no training row has them.
+
+    Attributes
+    ----------
+    missing : int
+        Code of a missing value.
+    unseen : int
+        Code of a value outside the domain.
+    kind : str
+        Type of the attribute: "ordinal".
 
     Examples
     --------
@@ -253,7 +480,19 @@ class Ordinal(Nominal):
 
 @dataclass(frozen=True, slots=True)
 class Numeric(Attribute):
-    """A number on a scale. NaN is missing; infinity is an error.
+    """Attribute with real values.
+
+    NaN is a missing value. Models reject infinite values.
+
+    Parameters
+    ----------
+    name : str
+        Name of the column.
+
+    Attributes
+    ----------
+    kind : str
+        Type of the attribute: "numeric".
 
     Examples
     --------
@@ -266,12 +505,38 @@ class Numeric(Attribute):
     kind: ClassVar[str] = "numeric"
 
     def encode(self, column: Column, *, strict: bool = False) -> NDArray[Any]:
-        """The same numbers, without a copy where they already are numbers."""
+        """Return the column as an array of numbers.
+
+        Parameters
+        ----------
+        column : array-like
+            Values of the attribute. A column of a numeric dtype is returned without a copy. Dates become seconds
+            since 1970-01-01 and durations become seconds.
+        strict : bool, default=False
+            Ignored. It exists for a common interface with nominal attributes.
+
+        Returns
+        -------
+        ndarray
+            Numbers, NaN where a value is missing.
+
+        Raises
+        ------
+        SchemaError
+            If a value cannot be converted to a number.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from countwise import Numeric
+        >>> Numeric("temp").encode(np.array(["1.5", None], dtype=object)).tolist()
+        [1.5, nan]
+        """
         if isinstance(column, Coded):
-            table = np.array([number_of(c, self.name, "its categories") for c in column.categories] + [np.nan])
+            table = np.array([number_of(c, self.name, "the categories") for c in column.categories] + [np.nan])
             return table[column.codes]
         if not isinstance(column, Coded | np.ndarray) and is_sparse(column):
-            raise SchemaError(f"{self.name!r} is a sparse block; it cannot be read as one number a row.")
+            raise SchemaError(f"{self.name!r} is a sparse matrix; it cannot be used as a single numeric column.")
         if column.dtype.kind in "fiub":
             return column
         if column.dtype.kind in "mM":
@@ -279,18 +544,50 @@ class Numeric(Attribute):
         return numbers_of(column, self.name)
 
     def parse(self, text: str) -> float:
-        """A number that a person typed; `?` and nothing at all are missing."""
+        """Convert typed text to a number.
+
+        Parameters
+        ----------
+        text : str
+            Typed text. An empty string and "?" are missing values.
+
+        Returns
+        -------
+        float
+            The number, NaN if it is missing.
+
+        Raises
+        ------
+        SchemaError
+            If the text is not a number.
+
+        Examples
+        --------
+        >>> from countwise import Numeric
+        >>> Numeric("temp").parse("21.5"), Numeric("temp").parse("?")
+        (21.5, nan)
+        """
         if text.strip() in ("", "?"):
             return float("nan")
         try:
             return float(text)
         except ValueError:
-            raise SchemaError(f"{self.name!r} is a number; {text!r} is not.") from None
+            raise SchemaError(f"{self.name!r} is numeric, but {text!r} is not a number.") from None
 
 
 @dataclass(frozen=True, slots=True)
 class Count(Numeric):
-    """A whole number from zero upwards: how many.
+    """Numeric attribute whose values are non-negative integers.
+
+    Parameters
+    ----------
+    name : str
+        Name of the column.
+
+    Attributes
+    ----------
+    kind : str
+        Type of the attribute: "count".
 
     Examples
     --------
@@ -303,7 +600,32 @@ class Count(Numeric):
     kind: ClassVar[str] = "count"
 
     def encode(self, column: Column, *, strict: bool = False) -> NDArray[Any]:
-        """The same numbers, after a look that they are counts."""
+        """Return the column as an array of numbers after checking that they are counts.
+
+        Parameters
+        ----------
+        column : array-like
+            Values of the attribute.
+        strict : bool, default=False
+            Ignored. It exists for a common interface with nominal attributes.
+
+        Returns
+        -------
+        ndarray
+            Non-negative integers, possibly of a float dtype. NaN where a value is missing.
+
+        Raises
+        ------
+        SchemaError
+            If a value is negative or not an integer.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from countwise import Count
+        >>> Count("job_years").encode(np.array([3, 4])).tolist()
+        [3, 4]
+        """
         numbers = Numeric.encode(self, column)
         with np.errstate(invalid="ignore"):
             wrong = numbers < 0
@@ -312,8 +634,8 @@ class Count(Numeric):
         if wrong.any():
             row = int(np.argmax(wrong))
             raise SchemaError(
-                f"{self.name!r} is {numbers[row]} in row {row}; a count is a whole number from 0 upwards.",
-                hint=f"declare {self.name!r} as numeric.",
+                f"{self.name!r} is {numbers[row]} in row {row}, but a count must be an integer >= 0.",
+                hint=f"pass types={{{self.name!r}: 'numeric'}}.",
                 row=row,
             )
         return numbers

@@ -1,4 +1,4 @@
-"""Single cells and rows of a table, as a person asks for them and writes them."""
+"""Single rows and values of a table, and their display."""
 
 from __future__ import annotations
 
@@ -12,26 +12,28 @@ from countwise.working.numbers import number
 
 __all__ = ["cell_of", "one_row", "row_of", "shown_cell"]
 
-_LONGEST = 60  # letters of a value in a working
+_LONGEST = 60  # characters of a value shown in a working
 
 
 def row_of(frame: Frame, row: Any) -> int:
-    """The number of a row, counted from the end if it is negative."""
+    """Return the position of a row; a negative number counts from the end."""
     if not isinstance(row, int | np.integer):
-        raise OptionError(f"row must be a whole number, not {row!r}.")
+        raise OptionError(f"row must be an integer, not {row!r}.")
     if not -frame.n_rows <= row < frame.n_rows:
-        raise TableError(f"There is no row {row}: the table has {frame.n_rows}.")
+        raise TableError(
+            f"There is no row {row}: the table has {frame.n_rows} row{'s' * (frame.n_rows != 1)}, numbered from 0."
+        )
     return int(row % frame.n_rows)
 
 
 def one_row(frame: Frame, row: Any) -> Frame:
-    """A row of a frame, as a frame."""
+    """Return one row as a frame."""
     row = row_of(frame, row)
     return frame.slice(row, row + 1)
 
 
 def cell_of(column: Any) -> Any:
-    """The single cell of a one-row column; None if it is missing."""
+    """Return the value of a one-row column, or None if it is missing."""
     if isinstance(column, Coded):
         code = int(column.codes[0])
         return None if code < 0 else column.categories[code]
@@ -41,7 +43,7 @@ def cell_of(column: Any) -> Any:
 
 
 def shown_cell(column: Any) -> str:
-    """A one-row column as a person would write it, on one line; nothing if it is missing."""
+    """Return the value of a one-row column as one line of text; empty if it is missing."""
     cell = cell_of(column)
     if cell is None:
         return ""

@@ -1,4 +1,4 @@
-"""What can be told of a single column: its distinct values, its numbers, an infinity in it."""
+"""Operations on a single column: distinct values, conversion to numbers, checks for infinite and missing values."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ __all__ = [
     "seconds_of",
 ]
 
-_LOOKUP_LIMIT = 1 << 20  # integers spread wider than this are searched, not looked up
+_LOOKUP_LIMIT = 1 << 20  # integers of a wider range are found by binary search instead of a lookup table
 
 
 @lru_cache(maxsize=1 << 14)
 def number_lookup(values: tuple[Any, ...]) -> tuple[str, int, NDArray[Any] | None]:
-    """How to find the codes of numbers: by a table from the least value on, by search, or not at all."""
+    """Return how to encode numbers: "lookup" with the least value and a table, "search", or "none"."""
     if not values or not all(isinstance(v, int | float) for v in values):
         return "none", 0, None
     low, high = min(values), max(values)
@@ -46,17 +46,17 @@ def number_lookup(values: tuple[Any, ...]) -> tuple[str, int, NDArray[Any] | Non
         return "search", 0, None
     lookup = np.full(int(high - low) + 2, len(values) + 1, dtype=narrowest(len(values) + 2))
     lookup[[int(v - low) for v in values]] = np.arange(len(values), dtype=lookup.dtype)
-    lookup[-1] = len(values)  # the kernels look there for a missing cell
+    lookup[-1] = len(values)  # the kernels read the code of a missing value there
     return "lookup", int(low), lookup
 
 
 def narrowest(n: int) -> np.dtype[Any]:
-    """The narrowest unsigned type that holds the codes 0 .. n-1."""
+    """Return the narrowest unsigned integer dtype for the codes 0, ..., n - 1."""
     return np.dtype(np.uint8 if n <= 1 << 8 else np.uint16 if n <= 1 << 16 else np.uint32)
 
 
 def factorized(column: NDArray[Any], name: str) -> Coded:
-    """An array of objects, strings or dates as codes and categories in order of first sight."""
+    """Encode an array of objects, strings or dates; categories are in order of first occurrence."""
     if column.dtype.kind in "mM":
         column = np.array([None if np.isnat(v) else str(v) for v in column], dtype=object)
     elif column.dtype.kind != "O":
@@ -66,8 +66,8 @@ def factorized(column: NDArray[Any], name: str) -> Coded:
     except TypeError:
         row = next(i for i, cell in enumerate(column) if not _hashable(cell))
         raise SchemaError(
-            f"{name!r} holds a {type(column[row]).__name__} in row {row}; a cell is a single value.",
-            hint="spread it over several columns, or make it a string.",
+            f"{name!r} has a {type(column[row]).__name__} in row {row}, but each value must be a scalar.",
+            hint="split it into several columns, or convert it to a string.",
             row=row,
         ) from None
     return Coded(codes, found)
@@ -82,7 +82,7 @@ def _hashable(cell: Any) -> bool:
 
 
 def distinct(column: Column, name: str) -> list[Any]:
-    """The distinct values that are not missing, of one kind, in order."""
+    """Return the distinct non-missing values in ascending order; mixed types are an error."""
     if isinstance(column, Coded):
         used: Any = range(len(column.categories))
         if not column.declared and not column.all_used:
@@ -92,7 +92,7 @@ def distinct(column: Column, name: str) -> list[Any]:
             found = [plain(value) for value in found if not is_missing(value)]
         return list(in_order(found, name, column))
     if not isinstance(column, np.ndarray):
-        raise SchemaError(f"{name!r} is a sparse block; it has no single domain.")
+        raise SchemaError(f"{name!r} is a sparse matrix; it cannot be used as a single nominal column.")
     if column.dtype.kind == "b":
         return [False, True]
     if column.dtype.kind in "iuf":
@@ -116,17 +116,17 @@ def _distinct_numbers(column: NDArray[Any], name: str) -> list[Any]:
 
 
 def infinity(column: NDArray[Any], name: str) -> TableError:
-    """The error for a column that holds an infinity, naming the row."""
+    """Return the error for a column with an infinite value."""
     row = int(np.argmax(np.isinf(column)))
     return TableError(
-        f"{name!r} contains infinity in row {row}. (Input X contains infinity; NaN would be a missing cell.)",
-        hint="replace it by NaN if the value is missing, or by a large number if it is meant.",
+        f"Input X contains infinity: {name!r} is {column[row]} in row {row}.",
+        hint="replace it with NaN if the value is missing, else with a finite number.",
         row=row,
     )
 
 
 def refuse_infinity(columns: Mapping[str, NDArray[Any]]) -> None:
-    """An infinity in any of some columns of numbers is an error that names its column and row."""
+    """Raise an error if a numeric column has an infinite value."""
     floats = {name: column for name, column in columns.items() if column.dtype.kind == "f"}
     found = _kernels.find_infinity(list(floats.values()))
     if found is not None:
@@ -135,30 +135,30 @@ def refuse_infinity(columns: Mapping[str, NDArray[Any]]) -> None:
 
 
 def missing_cells(column: Column) -> Flags:
-    """Which cells are missing."""
+    """Return a mask of the missing values."""
     if isinstance(column, Coded):
         return np.array([*map(is_missing, column.categories), True])[column.codes]
     if column.dtype.kind == "O":
         return np.array([is_missing(value) for value in column], dtype=bool)
-    is_gap = {"f": np.isnan, "M": np.isnat}.get(column.dtype.kind)
-    return np.zeros(len(column), dtype=bool) if is_gap is None else is_gap(column)
+    test = {"f": np.isnan, "M": np.isnat}.get(column.dtype.kind)
+    return np.zeros(len(column), dtype=bool) if test is None else test(column)
 
 
 def plain(value: Any) -> Any:
-    """A NumPy scalar as the Python value it stands for."""
+    """Convert a NumPy scalar to a Python value."""
     return value.item() if isinstance(value, np.generic) else value
 
 
 def in_order(values: Sequence[Any], name: str, column: Coded | None = None) -> tuple[Any, ...]:
-    """Values of one kind in their natural order; two kinds in one column are an error."""
-    kinds = {bool: "bool", str: "str", int: "number", float: "number"}
-    met = {kinds.get(type(v), type(v).__name__): v for v in reversed(values)}
-    if len(met) > 1:
-        (kind_a, a), (kind_b, b) = sorted(met.items())[:2]
+    """Return values of one type in their natural order; mixed types are an error."""
+    type_names = {bool: "bool", str: "str", int: "number", float: "number"}
+    found = {type_names.get(type(v), type(v).__name__): v for v in reversed(values)}
+    if len(found) > 1:
+        (type_a, a), (type_b, b) = sorted(found.items())[:2]
         where = "" if column is None else f" in rows {_first_row(column, a)} and {_first_row(column, b)}"
         raise SchemaError(
-            f"Column {name!r} mixes kinds: {kind_a} ({a!r}) and {kind_b} ({b!r}){where}.",
-            hint="convert the column to one kind, for example with astype(str).",
+            f"Column {name!r} has mixed types: {type_a} ({a!r}) and {type_b} ({b!r}){where}.",
+            hint="convert the column to one type, for example with astype(str).",
         )
     try:
         return tuple(sorted(values))
@@ -167,13 +167,13 @@ def in_order(values: Sequence[Any], name: str, column: Coded | None = None) -> t
 
 
 def _first_row(column: Coded, value: Any) -> int:
-    """Where a value first stands."""
+    """Return the first row that has a value."""
     code = next(i for i, c in enumerate(column.categories) if type(plain(c)) is type(value) and plain(c) == value)
     return int(np.argmax(column.codes == code))
 
 
 def seconds_of(column: NDArray[Any]) -> Floats:
-    """Dates and durations as seconds, NaT as NaN."""
+    """Convert dates and durations to seconds, and NaT to NaN."""
     unit = "timedelta64[us]" if column.dtype.kind == "m" else "datetime64[us]"
     seconds = column.astype(unit).astype(np.int64) / 1e6
     seconds[np.isnat(column)] = np.nan
@@ -181,12 +181,12 @@ def seconds_of(column: NDArray[Any]) -> Floats:
 
 
 def numbers_of(column: NDArray[Any], name: str) -> Floats:
-    """Objects or strings as numbers, NaN where missing; what is no number is an error that names its row."""
-    plain = (int, float, type(None), np.integer, np.floating)
-    kinds = set(map(type, column)) if column.dtype.kind == "O" else set()
-    if kinds and all(issubclass(kind, plain) for kind in kinds):
+    """Convert objects or strings to numbers, NaN where missing; any other value is an error."""
+    numeric = (int, float, type(None), np.integer, np.floating)
+    types = set(map(type, column)) if column.dtype.kind == "O" else set()
+    if types and all(issubclass(t, numeric) for t in types):
         return column.astype(np.float64)
-    if kinds and all(issubclass(kind, datetime.date | type(None)) for kind in kinds):
+    if types and all(issubclass(t, datetime.date | type(None)) for t in types):
         dates = [None if is_missing(value) else value for value in column.tolist()]  # pandas' NaT is a date too
         return seconds_of(np.array(dates, dtype="datetime64[us]"))
     numbers = np.empty(len(column))
@@ -196,15 +196,15 @@ def numbers_of(column: NDArray[Any], name: str) -> Floats:
 
 
 def number_of(value: Any, name: str, where: str, row: int | None = None) -> float:
-    """A single cell as a number, NaN if it is missing."""
+    """Convert one value to a number, NaN if it is missing."""
     if is_missing(value):
         return float("nan")
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):
         raise SchemaError(
-            f"{name!r} is a numeric attribute; {value!r} in {where} is not a number.",
-            hint=f"mark missing cells with None or NaN, or declare types={{{name!r}: 'nominal'}}.",
+            f"{name!r} is numeric, but {value!r} in {where} is not a number.",
+            hint=f"use None or NaN for missing values, or pass types={{{name!r}: 'nominal'}}.",
             row=row,
         ) from None
 
@@ -213,25 +213,25 @@ def number_of(value: Any, name: str, where: str, row: int | None = None) -> floa
 
 
 def of_objects(column: Column) -> bool:
-    """Whether a column holds objects, strings or dates that have no codes yet."""
+    """Return whether a column is an unencoded array of objects, strings or dates."""
     return isinstance(column, np.ndarray) and column.dtype.kind in "OUSM"
 
 
 def class_column(column: Column, name: str) -> Column:
-    """A column of classes, with codes where it holds objects; a number that is no class is an error."""
+    """Return a column of classes, with objects encoded; continuous numbers are an error."""
     column = factorized(column, name) if isinstance(column, np.ndarray) and of_objects(column) else column
     missing_classes(column, name)
     return column
 
 
 def missing_classes(target: Column, name: str) -> Flags | None:
-    """Rows without a target, or None if there are none; a target that is no class is an error."""
+    """Return a mask of the rows without a target, or None if there are none; continuous numbers are an error."""
     if isinstance(target, Coded):
         codes = target.codes
-        gaps = codes.dtype.kind == "i" and len(codes) > 0 and int(codes.min()) < 0
-        return missing_cells(target) if gaps or any(map(is_missing, target.categories)) else None
+        negative = codes.dtype.kind == "i" and len(codes) > 0 and int(codes.min()) < 0
+        return missing_cells(target) if negative or any(map(is_missing, target.categories)) else None
     if target.dtype.kind == "c":
-        raise TableError("Complex data not supported: the target is complex.")
+        raise TableError(f"Complex data not supported: the target {name!r} has complex values.")
     return _missing_numbers(target, name) if target.dtype.kind == "f" else None
 
 
@@ -242,10 +242,11 @@ def _missing_numbers(target: NDArray[Any], name: str) -> Flags:
         row = int(np.argmax(np.isinf(target)))
         raise TableError(
             f"Input y contains infinity: the target {name!r} is {target[row]} in row {row}.",
-            hint="classes are expected; NaN is a missing target, whose row is left out.",
+            hint="use a target with discrete classes; rows whose target is NaN are ignored.",
         )
     row = int(np.argmax(target != np.floor(target)))
     raise TableError(
-        f"Unknown label type: continuous. The target {name!r} is {target[row]} in row {row}; classes are expected.",
-        hint="cut the target into ranges, or use a regressor, or attribute_scores(..., target='number').",
+        f"Unknown label type: continuous. The target {name!r} is {target[row]} in row {row}, "
+        "but a classifier needs discrete classes.",
+        hint="discretize the target, or use a regressor or attribute_scores(..., target='number').",
     )

@@ -1,4 +1,4 @@
-"""Derived columns: what a term of a model is made of, and how it comes from the columns of the table."""
+"""Derived columns: the columns that the terms of a model use, computed from the columns of a table."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = [
 
 
 def free_name(name: str, taken: Container[str]) -> str:
-    """A name for a derived column that no column of the user's has."""
+    """Return `name`, in parentheses if a column of the table already has it."""
     while name in taken:
         name = f"({name})"
     return name
@@ -39,51 +39,51 @@ def free_name(name: str, taken: Container[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """A column that is derived from others; a new one writes `derive`."""
+    """Base class of derived columns; a subclass implements `derive`."""
 
-    of: Any  # the attribute as the tally sees it; its name is the key of the tally
-    columns: tuple[str, ...]  # of the table, that it is made of
-    flag: ClassVar[bool] = False  # whether it says one thing of a column, yes or no
+    of: Any  # attribute of the derived column; its name is the key of the tally
+    columns: tuple[str, ...]  # columns of the table that it is computed from
+    flag: ClassVar[bool] = False  # whether the derived column is a boolean
 
     def derive(self, table: Table) -> Any:
-        """The column."""
+        """Compute the column."""
         raise NotImplementedError
 
     def label(self, one: Mapping[str, Any], show: Callable[[Any], str]) -> str | None:
-        """How the user's cell is shown in the working; None if the density says it better."""
+        """Return the value as the working shows it; None if the distribution writes its own label."""
         return None if self.flag else ""
 
 
 @dataclass(frozen=True, slots=True)
 class AsGiven(Derived):
-    """The column as it is."""
+    """A column of the table without any change."""
 
     def __init__(self, of: Attribute) -> None:
         object.__setattr__(self, "of", of)
         object.__setattr__(self, "columns", (of.name,))
 
     def derive(self, table: Table) -> Any:
-        """The column of the table."""
+        """Return the column of the table."""
         return table[self.of.name]
 
     def label(self, one: Mapping[str, Any], show: Callable[[Any], str]) -> str | None:
-        """The cell."""
+        """Return the value as text."""
         return show(one[self.of.name])
 
 
 @dataclass(frozen=True, slots=True)
 class Positive(Derived):
-    """Whether a number is above 0."""
+    """Boolean column: whether a number is greater than 0."""
 
     flag: ClassVar[bool] = True
 
     @classmethod
     def of_column(cls, name: str, taken: Container[str]) -> Positive:
-        """Of one numeric column."""
+        """Derive it from one numeric column."""
         return cls(Nominal(free_name(f"{name} > 0", taken), (False, True)), (name,))
 
     def derive(self, table: Table) -> Any:
-        """0 or 1; 2 where the number is missing."""
+        """Return 0 or 1, and 2 where the number is missing."""
         column = table[self.columns[0]]
         with np.errstate(invalid="ignore"):
             codes = (column > 0).astype(np.uint8)
@@ -94,19 +94,19 @@ class Positive(Derived):
 
 @dataclass(frozen=True, slots=True)
 class Absent(Derived):
-    """Whether the value is missing; `cell` is the code of a missing value in a column of codes."""
+    """Boolean column: whether the value is missing. `cell` is the code of a missing value in an encoded column."""
 
     cell: int | None = None
     flag: ClassVar[bool] = True
 
     @classmethod
     def of_attribute(cls, attribute: Attribute, taken: Container[str]) -> Absent:
-        """Of one column."""
+        """Derive it from one column."""
         of = Nominal(free_name(f"{attribute.name} missing", taken), (False, True))
         return cls(of, (attribute.name,), attribute.missing if isinstance(attribute, Nominal) else None)
 
     def derive(self, table: Table) -> Any:
-        """1 where the value is missing."""
+        """Return 1 where the value is missing, else 0."""
         column = table[self.columns[0]]
         missing = None
         if isinstance(column, Bag):
@@ -120,22 +120,22 @@ class Absent(Derived):
 
 @dataclass(frozen=True, slots=True)
 class CountBlock(Derived):
-    """Columns of counts as one block of words; a missing count is a word that does not occur."""
+    """Count columns modeled jointly by one multinomial; a missing count is 0."""
 
     @classmethod
     def of_columns(cls, name: str, columns: Sequence[str], taken: Container[str]) -> CountBlock:
-        """Of columns that share one multinomial."""
+        """Derive it from count columns."""
         return cls(Block(free_name(f"block {name}".strip(), taken), tuple(columns)), tuple(columns))
 
     def derive(self, table: Table) -> Bag:
-        """The counts of each row, by word."""
+        """Return the counts as a sparse matrix."""
         dense = np.stack([np.asarray(table[name], dtype=np.float64) for name in self.columns], axis=1)
         dense[np.isnan(dense)] = 0.0
         if (dense < 0).any():
             row, j = (int(place[0]) for place in np.nonzero(dense < 0))
             raise TableError(
-                f"Negative values in data: {self.columns[j]!r} is {dense[row, j]:g} in row {row}; "
-                "a multinomial distribution is of counts.",
+                f"Negative values in data: {self.columns[j]!r} is {dense[row, j]:g} in row {row}, "
+                "but a multinomial distribution needs counts >= 0.",
                 hint=f"use another distribution: distributions={{{self.columns[j]!r}: 'gaussian'}}.",
                 row=row,
             )
@@ -147,10 +147,10 @@ class CountBlock(Derived):
 
 @dataclass(frozen=True, slots=True)
 class NumberColumns(Derived):
-    """Several columns as a list of numbers; a nominal one becomes 0 and 1 for each value."""
+    """Several columns as a list of numeric columns; a nominal column is one-hot encoded."""
 
     def derive(self, table: Table) -> list[Any]:
-        """A number for each numeric column, and for each value of a nominal one."""
+        """Return one column for each numeric attribute and for each value of a nominal attribute."""
         numbers: list[Any] = []
         for a in self.of.attributes:
             numbers += numbers_of_codes(a, table[a.name]) if isinstance(a, Nominal) else [table[a.name]]
@@ -159,33 +159,33 @@ class NumberColumns(Derived):
 
 @dataclass(frozen=True, slots=True)
 class CellMatrix(Derived):
-    """Several columns as one matrix; nominal values by their codes."""
+    """Several columns as one matrix; nominal values are represented by their codes."""
 
     def derive(self, table: Table) -> Any:
-        """The matrix, shape (rows, columns)."""
+        """Return the matrix, shape (rows, columns)."""
         return cells_of(self.of.attributes, [table[name] for name in self.columns])
 
 
 @dataclass(frozen=True, slots=True)
 class InRanges(Derived):
-    """A number by the range that it lies in; `codes` finds the range."""
+    """A discretized numeric column; `codes` maps numbers to the codes of their bins."""
 
     codes: Any = None
 
     def derive(self, table: Table) -> Any:
-        """The code of the range."""
+        """Return the code of the bin of each number."""
         return self.codes(table[self.columns[0]])
 
 
 @dataclass(frozen=True, slots=True)
 class Latent(Derived):
-    """A column that is never observed."""
+    """A latent variable: a column whose values are all missing."""
 
     def derive(self, table: Table) -> Any:
-        """Every value is missing."""
+        """Return the code of a missing value for each row."""
         return np.full(table.n_rows, self.of.missing, dtype=narrowest(self.of.missing + 2))
 
 
 def whole_row(kind: type[Derived], attributes: Sequence[Attribute], taken: Container[str]) -> Derived:
-    """All attributes together, as `NumberColumns` or as a `CellMatrix`."""
+    """Combine all attributes into one derived column, a `NumberColumns` or a `CellMatrix`."""
     return kind(Vector(free_name("row", taken), tuple(attributes)), tuple(a.name for a in attributes))

@@ -1,14 +1,13 @@
-"""The door: any table a user holds, as named columns.
+"""Conversion of in-memory tables to named columns.
 
-Every kind of eager table comes in here and nowhere else: NumPy arrays, SciPy
-sparse matrices, lists of dicts, mappings of columns, and whatever narwhals can
-read (pandas, Polars, PyArrow, Modin, cuDF). A column leaves as
+The input is a NumPy array, a SciPy sparse matrix, a list of dicts, a mapping of columns, or a data frame that
+narwhals supports (pandas, Polars, PyArrow, Modin, cuDF). Each column of the output is one of
 
-* a 1-D NumPy array (a view of the user's memory wherever that is possible),
-* `Coded`, when the owner already keeps it as codes and categories, or
-* a SciPy CSR matrix, for a whole block of counts.
+* a 1-D NumPy array, a view of the input where possible;
+* a `Coded` column, for categories and strings;
+* a SciPy CSR matrix, for a sparse matrix.
 
-Nothing is decided here about what an attribute *is*: see `countwise.data.schema`.
+The types of the attributes are determined in `countwise.data.schema`.
 """
 
 from __future__ import annotations
@@ -35,23 +34,23 @@ __all__ = [
     "is_missing",
     "is_relation",
     "is_sparse",
-    "lacks",
+    "missing_columns",
     "refuse_duplicates",
     "series_of",
     "unused_name",
 ]
 
-_MANY = 1 << 13  # rows from which on threads save more than they cost
+_MANY = 1 << 13  # number of rows from which threads are worth their cost
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
-    """Named columns of one length."""
+    """Named columns of equal length."""
 
     columns: dict[str, Column]  # in the user's order
     n_rows: int
-    named: bool  # whether the names are the user's (a frame) or made up here (an array)
-    partial: bool = False  # whether a column that is not there is one of missing cells (rows given as dicts)
+    named: bool  # True if the names are the user's, False if they were generated for an array
+    partial: bool = False  # whether an absent column means missing values (rows given as dicts)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -59,18 +58,18 @@ class Frame:
         return tuple(self.columns)
 
     def without(self, name: str) -> Frame:
-        """The same frame less one column."""
+        """Return the frame without one column."""
         return Frame({k: v for k, v in self.columns.items() if k != name}, self.n_rows, self.named, self.partial)
 
     def slice(self, start: int, stop: int) -> Frame:
-        """Rows start to stop, without copying dense columns."""
+        """Return the rows from start to stop without copying dense columns."""
         if start <= 0 and stop >= self.n_rows:
             return self
         cut = {name: column[start:stop] for name, column in self.columns.items()}
         return Frame(cut, max(0, min(stop, self.n_rows) - start), self.named)
 
     def take(self, rows: NDArray[Any]) -> Frame:
-        """Some rows, copied; `rows` is a mask or positions."""
+        """Return a copy of some rows; `rows` is a mask or an array of positions."""
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows
         cut = _taken_together(self.columns, rows)
         columns = {name: cut[name] if name in cut else column[rows] for name, column in self.columns.items()}
@@ -78,28 +77,28 @@ class Frame:
 
 
 def unused_name(name: str, frame: Frame) -> str:
-    """A name for the target that no column has."""
+    """Return `name`, with underscores appended until no column has it."""
     while name in frame.columns:
         name += "_"
     return name
 
 
 def _taken_together(columns: Mapping[str, Column], rows: NDArray[Any]) -> dict[str, Column]:
-    """The cells of some rows of those columns that lie side by side in one matrix: taken a row at a time."""
+    """Take rows of the columns that are views of one matrix; copying whole rows is faster than column by column."""
     matrix = next((c.base for c in columns.values() if isinstance(c, np.ndarray) and c.base is not None), None)
     if not isinstance(matrix, np.ndarray) or matrix.ndim != 2 or not matrix.flags.c_contiguous:
         return {}
     places = {name: _place(column, matrix) for name, column in columns.items()}
     first = next((place[0] for place in places.values() if place is not None), 0)
     inside = {name: place[1] for name, place in places.items() if place is not None and place[0] == first}
-    if len(inside) < max(2, matrix.shape[1] // 2):  # most of what would be taken is not asked for
+    if len(inside) < max(2, matrix.shape[1] // 2):  # most of the copied values would not be used
         return {}
     cells = matrix[first : first + len(columns[next(iter(inside))])].take(rows, axis=0)
     return {name: cells[:, j] for name, j in inside.items()}
 
 
 def _place(column: Column, matrix: NDArray[Any]) -> tuple[int, int] | None:
-    """The cell of a matrix at which a column of it begins, if it is one."""
+    """Return the row and column of a matrix at which a view of it begins; None if it is not such a view."""
     if not isinstance(column, np.ndarray) or column.base is not matrix or column.dtype != matrix.dtype:
         return None
     if column.ndim != 1 or column.strides[0] != matrix.strides[0] or not column.size:
@@ -109,12 +108,12 @@ def _place(column: Column, matrix: NDArray[Any]) -> tuple[int, int] | None:
 
 
 def is_sparse(X: object) -> bool:
-    """Whether X is a SciPy sparse matrix or array, without importing SciPy."""
+    """Return whether X is a SciPy sparse matrix or array, without importing SciPy."""
     return type(X).__module__.startswith("scipy.sparse")
 
 
 def frame_of(X: Any, names: Sequence[str] | None = None) -> Frame:
-    """Open any table the user holds; `names` are for the columns of an array.
+    """Convert a table to named columns; `names` are for the columns of an array.
 
     Examples
     --------
@@ -131,11 +130,12 @@ def frame_of(X: Any, names: Sequence[str] | None = None) -> Frame:
     if isinstance(X, Mapping):
         return _from_mapping(X)
     if isinstance(X, str | bytes):
-        raise TableError("A table was expected, not a string.", hint="read a file with countwise.read(path).")
+        raise TableError("X must be a table, not a string.", hint="read a file with countwise.read(path).")
     if is_relation(X):
         raise RowsRefused(
-            f"The table is one that an engine holds ({type(X).__module__.partition('.')[0].strip('_')}), not rows.",
-            hint="collect it into memory first; predict_frame answers where it lies.",
+            f"X is a table of an engine ({type(X).__module__.partition('.')[0].strip('_')}), "
+            "but this method needs the rows in memory.",
+            hint="collect the table into memory first, or use predict_frame, which computes in the engine.",
         )
     if isinstance(X, Iterable) and not hasattr(X, "__dataframe__") and not hasattr(X, "__array__"):
         return _from_rows(list(X), names)
@@ -147,7 +147,7 @@ _ENGINES = ("duckdb", "_duckdb", "polars", "dask", "pyspark", "ibis", "narwhals"
 
 
 def is_relation(X: Any) -> bool:
-    """Whether a table is one that an engine holds, and not memory; no engine is imported to find out."""
+    """Return whether X is an engine table, such as a DuckDB relation or a Polars LazyFrame; imports no engine."""
     home = type(X).__module__.partition(".")[0]
     if home not in _ENGINES or isinstance(X, type):
         return False
@@ -159,18 +159,18 @@ def is_relation(X: Any) -> bool:
 
 
 def series_of(y: Any) -> tuple[Column, str | None]:
-    """Open a single column: its values and its name, if it has one."""
+    """Return the values of a single column and its name, if it has one."""
     if isinstance(y, np.ndarray):
         return y, None
     if isinstance(y, list | tuple):
         return _array_of_objects(y), None
-    kind = type(y).__module__.partition(".")[0]
-    if kind == "pandas" and hasattr(y, "codes") and hasattr(y, "categories"):  # a Categorical on its own
+    library = type(y).__module__.partition(".")[0]
+    if library == "pandas" and hasattr(y, "codes") and hasattr(y, "categories"):  # pandas.Categorical
         return Coded(np.asarray(y.codes), y.categories.tolist(), declared=True, ordered=bool(y.ordered)), None
     try:
         import narwhals.stable.v2 as nw
 
-        if kind == "pyarrow" and not hasattr(y, "chunks"):  # an Array on its own
+        if library == "pyarrow" and not hasattr(y, "chunks"):  # pyarrow.Array
             import pyarrow
 
             y = pyarrow.chunked_array([y])
@@ -187,7 +187,7 @@ def _from_array(X: NDArray[Any], names: Sequence[str] | None) -> Frame:
         return _from_mapping({name: X[name] for name in X.dtype.names})
     if X.ndim != 2:
         raise TableError(
-            f"Expected 2D array, got {X.ndim}D array instead: rows and columns are needed.",
+            f"Expected 2D array, got {X.ndim}D array instead: X must have rows and columns.",
             hint="Reshape your data with X.reshape(-1, 1) for one column, X.reshape(1, -1) for one row.",
         )
     labels = tuple(names) if names is not None else tuple(f"x{j}" for j in range(X.shape[1]))
@@ -200,7 +200,7 @@ def _from_sparse(X: Any) -> Frame:
     if X.dtype.kind == "c":
         raise TableError("Complex data not supported.", hint=TWO_PARTS)
     block = X.tocsr()
-    if not block.has_canonical_format:  # duplicates would be counted as two words
+    if not block.has_canonical_format:  # duplicate entries would be counted as two words
         block = block.copy() if block is X else block
         block.sum_duplicates()
     return Frame({"x": block}, X.shape[0], named=False)
@@ -215,7 +215,7 @@ def _from_mapping(X: Mapping[str, Any]) -> Frame:
             if values.dtype.kind == "c":
                 raise TableError(f"Complex data not supported: column {str(name)!r}.", hint=TWO_PARTS)
             if values.ndim != 1:
-                raise TableError(f"Column {str(name)!r} has {values.ndim} dimensions; a column has one.")
+                raise TableError(f"Column {str(name)!r} has {values.ndim} dimensions; a column must have 1.")
             columns[str(name)] = native_order(values) if values.dtype.kind not in "OUS" else values
         elif isinstance(values, Coded):
             columns[str(name)] = values
@@ -225,28 +225,32 @@ def _from_mapping(X: Mapping[str, Any]) -> Frame:
     if len(set(lengths.values())) > 1:
         first = next(iter(lengths))
         other = next(n for n, length in lengths.items() if length != lengths[first])
-        raise TableError(f"Columns differ in length: {first!r} has {lengths[first]}, {other!r} has {lengths[other]}.")
+        raise TableError(
+            f"Columns differ in length: {first!r} has {lengths[first]} rows, {other!r} has {lengths[other]}."
+        )
     return Frame(columns, next(iter(lengths.values()), 0), named=True)
 
 
 def _is_cell(value: Any) -> bool:
-    """Whether a value is a single cell, so that a mapping of such values is one row."""
+    """Return whether a value is a scalar; a mapping of scalars is one row."""
     return value is None or isinstance(value, str | bytes) or (np.isscalar(value) and not is_sparse(value))
 
 
 def _from_rows(rows: list[Any], names: Sequence[str] | None) -> Frame:
     if not rows:
-        raise TableError("The table is empty: found 0 sample(s). At least one row is needed.")
+        raise TableError("Found array with 0 sample(s): the table is empty. At least one row is needed.")
     if all(isinstance(row, Mapping) for row in rows):
         keys = dict.fromkeys(str(key) for row in rows for key in row)
         columns = {key: _array_of_objects([row.get(key) for row in rows]) for key in keys}
         return Frame(columns, len(rows), named=True, partial=True)
-    lengths = {
-        len(row) if isinstance(row, Sequence | np.ndarray) and not isinstance(row, str) else -1 for row in rows
-    }
-    if len(lengths) > 1:
-        raise TableError(f"Rows differ in length: {listed(sorted(lengths))} cells.")
-    if any(isinstance(cell, str) or cell is None for row in rows if isinstance(row, Sequence) for cell in row):
+    if len(set(map(_row_length, rows))) > 1:
+        first = _row_length(rows[0])
+        i, other = next((i, _row_length(row)) for i, row in enumerate(rows) if _row_length(row) != first)
+        if -1 in (first, other):
+            at = 0 if first == -1 else i
+            raise TableError(f"Each row must be a sequence or a mapping, but row {at} is {rows[at]!r}.")
+        raise TableError(f"Rows differ in length: row 0 has {first} values, row {i} has {other}.")
+    if any(isinstance(v, str) or v is None for row in rows if isinstance(row, Sequence) for v in row):
         table = np.empty((len(rows), len(rows[0])), dtype=object)
         for i, row in enumerate(rows):
             table[i, :] = row
@@ -256,17 +260,22 @@ def _from_rows(rows: list[Any], names: Sequence[str] | None) -> Frame:
     return _from_array(np.asarray(rows), names)
 
 
+def _row_length(row: Any) -> int:
+    """Return the number of values of a row; -1 if it is not a sequence."""
+    return len(row) if isinstance(row, Sequence | np.ndarray) and not isinstance(row, str) else -1
+
+
 def _array_of_objects(values: Sequence[Any]) -> NDArray[Any]:
-    """A list as the narrowest array that loses nothing: numbers stay numbers, the rest are objects."""
-    kinds = {type(v) for v in values}
-    if kinds and kinds <= {int, float, bool} and not (bool in kinds and len(kinds) > 1):
+    """Convert a list to a numeric or date array if no information is lost, else to an object array."""
+    types = {type(v) for v in values}
+    if types and types <= {int, float, bool} and not (bool in types and len(types) > 1):
         try:
             return np.asarray(values)
         except OverflowError:
             pass
-    if kinds <= {int, float, type(None)} and kinds - {type(None)}:
+    if types <= {int, float, type(None)} and types - {type(None)}:
         return np.array([np.nan if v is None else float(v) for v in values])
-    if kinds - {type(None)} and all(issubclass(kind, datetime.date | type(None)) for kind in kinds):
+    if types - {type(None)} and all(issubclass(t, datetime.date | type(None)) for t in types):
         return np.array([None if is_missing(v) else v for v in values], dtype="datetime64[us]")
     column = np.empty(len(values), dtype=object)
     column[:] = values
@@ -274,10 +283,10 @@ def _array_of_objects(values: Sequence[Any]) -> NDArray[Any]:
 
 
 def frame_of_owner(X: Any) -> Frame | None:
-    """A frame that narwhals can read; None if it cannot."""
+    """Convert a data frame that narwhals supports; return None for any other object."""
     import narwhals.stable.v2 as nw
 
-    if type(X).__name__ == "RecordBatch":  # Arrow's table in one piece, which narwhals does not know
+    if type(X).__name__ == "RecordBatch":  # narwhals does not support Arrow record batches
         import pyarrow
 
         X = pyarrow.Table.from_batches([X])
@@ -285,25 +294,25 @@ def frame_of_owner(X: Any) -> Frame | None:
         frame = nw.from_native(X, eager_only=True)
     except TypeError:
         return None
-    except ValueError as error:  # duplicate names, in narwhals' words
+    except ValueError as error:  # narwhals raises it for duplicate names
         refuse_duplicates(list(getattr(X, "column_names", getattr(X, "columns", ()))))
         raise TableError(str(error)) from error
     names = [str(name) for name in frame.columns]
     refuse_duplicates(names)
-    labels = getattr(X, "columns", None)  # only pandas and its kin have names that are not strings
+    labels = getattr(X, "columns", None)  # only pandas-like frames have names that are not strings
     native_names = list(labels) if labels is not None and hasattr(labels, "tolist") else names
-    kinds = set(map(type, native_names))
-    all_strings = all(map(issubclass, kinds, repeat(str)))
-    if not all_strings and any(map(issubclass, kinds, repeat(str))):
+    types = set(map(type, native_names))
+    all_strings = all(map(issubclass, types, repeat(str)))
+    if not all_strings and any(map(issubclass, types, repeat(str))):
         raise TypeError(
             "Feature names are only supported if all input features have string names, "
-            f"but your input has {listed(sorted(kind.__name__ for kind in kinds))} as column name types. "
-            "Hint: X.columns = X.columns.astype(str)."
+            f"but your input has {listed(sorted(t.__name__ for t in types))} as column name types. "
+            "Hint: convert the names with X.columns = X.columns.astype(str)."
         )
     if not all_strings:
         names = [f"x{j}" for j in range(len(names))]
     series = [frame.get_column(native) for native in frame.columns]
-    # hash tables of strings are worth a thread each; other columns are there already
+    # only columns of strings need much work (a hash table each), so only they are worth threads
     if len(frame) >= _MANY and any(map(holds_strings, series)):
         columns = _kernels.over_items(range(len(names)), lambda j: series_column(series[j], names[j]), None)
     else:
@@ -311,16 +320,16 @@ def frame_of_owner(X: Any) -> Frame | None:
     return Frame(dict(zip(names, columns, strict=True)), len(frame), named=all_strings)
 
 
-def lacks(what: str, lost: Sequence[str], known: Collection[str]) -> TableError:
-    """The error for columns that are not there."""
+def missing_columns(absent: Sequence[str], known: Collection[str]) -> TableError:
+    """Return the error for columns that a table does not have."""
     return TableError(
-        f"The {what} lacks the column{'s' * (len(lost) > 1)} {listed(lost)}.",
-        hint=did_you_mean(lost[0], known) or f"it has {listed(known)}.",
+        f"The table has no column{'s' * (len(absent) > 1)} {listed(absent)}; its columns are {listed(known)}.",
+        hint=did_you_mean(absent[0], known) or "add the missing columns, or rename the existing ones.",
     )
 
 
 def refuse_duplicates(names: Sequence[object]) -> None:
-    """Two columns of one name are an error."""
+    """Raise an error if two columns have the same name."""
     if len(set(names)) < len(names):
-        twice = next(n for n in names if list(names).count(n) > 1)
-        raise SchemaError(f"Two columns are named {twice!r}.", hint="rename one of them.")
+        duplicate = next(n for n in names if list(names).count(n) > 1)
+        raise SchemaError(f"Two columns are named {duplicate!r}.", hint="rename one of them.")

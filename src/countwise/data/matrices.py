@@ -1,4 +1,4 @@
-"""Columns of numbers that lie side by side in one matrix: learned and encoded in one pass over its rows."""
+"""Numeric columns of one C-ordered matrix: domains and codes computed in one pass over its rows."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ from countwise.data.table import BLOCK
 
 __all__ = ["encode_together", "encoded_by_guess", "grows_from", "is_interleaved", "small_domains"]
 
-_LEAST_SMALL, _SMALL = -1024, 1 << 13  # codes that people use lie here; others are found by sorting
+_LEAST_SMALL, _SMALL = -1024, 1 << 13  # integers in this range are counted; others are found by sorting
 
 
 def is_interleaved(column: Column) -> bool:
-    """Whether a column of numbers lies between others in a C-ordered matrix."""
+    """Return whether a numeric column is a strided view of a C-ordered matrix."""
     return isinstance(column, np.ndarray) and column.dtype.kind in "iuf" and column.strides[0] > column.itemsize
 
 
 def grows_from(a: Attribute, frame: Frame) -> bool:
-    """Whether the domain of an attribute is to be learned from a column of a matrix."""
+    """Return whether the domain of an attribute is learned from a column of a C-ordered matrix."""
     return isinstance(a, Nominal) and bool(a.grows) and is_interleaved(frame.columns[a.name])
 
 
 def small_domains(columns: Mapping[str, Any], n_rows: int) -> dict[str, Any]:
-    """The distinct numbers of those columns of a matrix that hold only small whole ones, read in one pass."""
+    """Return the distinct values of the columns that contain only small integers, in one pass."""
     if not columns:
         return {}
 
     def work(start: int, stop: int) -> tuple[Any, Any]:
         return _kernels.mark_columns([c[start:stop] for c in columns.values()], _LEAST_SMALL, _SMALL)
 
-    pieces = _kernels.over_blocks(n_rows, BLOCK, work)
-    marks = np.maximum.reduce([piece[0] for piece in pieces])
-    outside = np.maximum.reduce([piece[1] for piece in pieces])
+    results = _kernels.over_blocks(n_rows, BLOCK, work)
+    marks = np.maximum.reduce([result[0] for result in results])
+    outside = np.maximum.reduce([result[1] for result in results])
     return {name: np.flatnonzero(marks[j, :-1]) + _LEAST_SMALL for j, name in enumerate(columns) if not outside[j]}
 
 
 def encoded_by_guess(columns: Mapping[str, Any], n_rows: int) -> dict[str, Coded]:
-    """Columns of a matrix as codes, where the first rows hold every value: one pass learns and encodes.
+    """Encode columns of a matrix in one pass, with the domain of the first block of rows.
 
-    Columns of which that turns out not to be true are left to be looked through first.
+    The result excludes the columns that have other values in later rows.
     """
     if not columns:
         return {}
@@ -66,7 +66,7 @@ def encoded_by_guess(columns: Mapping[str, Any], n_rows: int) -> dict[str, Coded
 
 
 def encode_together(attributes: Sequence[Nominal], frame: Frame, *, strict: bool) -> dict[str, Any]:
-    """Codes of those columns of one matrix whose domains are whole numbers, read in one pass."""
+    """Encode the columns of one matrix whose domains are integers, in one pass."""
     found = [(a, number_lookup(a.values)) for a in attributes]
     ready = [(a, low, lookup) for a, (kind, low, lookup) in found if kind == "lookup" and lookup is not None]
     codes = {a.name: np.empty(frame.n_rows, dtype=lookup.dtype) for a, _, lookup in ready}
@@ -84,5 +84,5 @@ def encode_together(attributes: Sequence[Nominal], frame: Frame, *, strict: bool
     _kernels.over_blocks(frame.n_rows, BLOCK, work)
     for a, _, _ in ready:
         if strict and len(codes[a.name]) and int(codes[a.name].max()) == a.unseen:
-            a.encode(frame.columns[a.name], strict=True)  # says which row
+            a.encode(frame.columns[a.name], strict=True)  # raises the error for the first such row
     return codes

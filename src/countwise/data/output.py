@@ -1,7 +1,7 @@
-"""The way out: columns back in the kind of table that the user gave, or asked for.
+"""Conversion of columns to the table type of the input, or to the type requested by `set_output`.
 
-pandas in, pandas out, with its index; Polars, PyArrow and mappings likewise; an array stays an
-array. Libraries are imported only if the user holds, or asks for, a frame of theirs.
+A pandas frame yields a pandas frame with the same index; Polars, PyArrow, mappings and arrays likewise. A library is
+imported only if its frames are used.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MOST_CELLS = 1 << 27  # a GB of numbers
 
 
 def library_of(X: Any) -> str:
-    """Whose table it is: "pandas", "polars", "pyarrow", "mapping" (also a list of dicts), or "array"."""
+    """Return the table type: "pandas", "polars", "pyarrow", "mapping" (also for a list of dicts) or "array"."""
     library = type(X).__module__.partition(".")[0]
     if library in LIBRARIES and not isinstance(X, np.ndarray):
         return library
@@ -35,19 +35,19 @@ def library_of(X: Any) -> str:
     return "array"
 
 
-def container_of(X: Any, asked: str | None) -> str:
-    """The kind of table to give back: the one asked for by `set_output`, else that of X."""
-    if asked in (None, "default"):
+def container_of(X: Any, requested: str | None) -> str:
+    """Return the table type of the output: the one requested by `set_output`, else that of X."""
+    if requested in (None, "default"):
         return library_of(X)
-    if asked not in ("pandas", "polars"):
-        raise OptionError(f"transform={asked!r} is unknown.", hint="give 'default', 'pandas' or 'polars'.")
-    return str(asked)
+    if requested not in ("pandas", "polars"):
+        raise OptionError(f"transform must be 'default', 'pandas' or 'polars', not {requested!r}.")
+    return str(requested)
 
 
 def rebuilt(X: Any, frame: Frame, columns: Mapping[str, Column | None], container: str) -> Any:
-    """A table of new columns, and of old ones as they are (None) where the table is already of that kind.
+    """Build a table from new columns and, where a column is None, the original one.
 
-    `frame` is X opened; for `container` see `container_of`.
+    `frame` is the result of `frame_of(X)`; `container` is a table type from `container_of`.
     """
     own = library_of(X) == container
     cells: dict[str, Any] = {}
@@ -67,16 +67,16 @@ def rebuilt(X: Any, frame: Frame, columns: Mapping[str, Column | None], containe
         plain = {n: c.tolist() if isinstance(c, np.ndarray) and c.dtype.kind == "O" else c for n, c in cells.items()}
         return library.DataFrame(plain)
     index = X.index if own else None
-    if own and not frame.named:  # pandas has names that are not strings: give back those that are still there
-        made_up = dict(zip(frame.names, X.columns, strict=False))
-        cells = {made_up.get(name, name): column for name, column in cells.items()}
+    if own and not frame.named:  # restore pandas names that are not strings
+        original = dict(zip(frame.names, X.columns, strict=False))
+        cells = {original.get(name, name): column for name, column in cells.items()}
     if not cells:
         return library.DataFrame(index=range(frame.n_rows) if index is None else index)
     return library.DataFrame(cells, index=index)
 
 
 def _native(X: Any, where: str | int, container: str) -> Any:
-    """A column of a frame as its owner has it, by name, or by place if names were made up."""
+    """Return a column of the user's frame, by name, or by position if the names were generated."""
     if container == "pandas":
         return X.iloc[:, where] if isinstance(where, int) else X[where]
     if container == "polars":
@@ -87,7 +87,9 @@ def _native(X: Any, where: str | int, container: str) -> Any:
 def _laid_out(column: Column, container: str) -> Any:
     if not isinstance(column, Coded):
         if is_sparse(column):
-            raise OptionError("A sparse matrix cannot be a column of a frame.", hint="X.toarray() makes it columns.")
+            raise OptionError(
+                "A sparse matrix cannot be a column of a data frame.", hint="pass X.toarray() to get one column each."
+            )
         return column
     codes, categories = np.asarray(column.codes).astype(np.int64), list(column.categories)
     missing = (codes < 0) | (codes >= len(categories))
@@ -115,20 +117,20 @@ def _array(columns: list[Any], n_rows: int) -> NDArray[Any]:
 
 
 def dense(X: Any) -> Any:
-    """A sparse matrix with its zeros written out, if there is room for them; any other table as it is."""
+    """Convert a sparse matrix to a dense array; return any other table unchanged."""
     if not is_sparse(X):
         return X
     rows, columns = X.shape
     if rows * columns > _MOST_CELLS:
         raise TableError(
-            f"A sparse matrix of {rows} x {columns} has too many zeros to be written out.",
-            hint="choose its columns first, for example with FilterSelector.",
+            f"The sparse matrix has {rows} x {columns} values, too many for a dense array.",
+            hint="select columns first, for example with FilterSelector.",
         )
     return X.toarray()
 
 
 def chosen(X: Any, frame: Frame, places: Sequence[int]) -> Any:
-    """Some columns of a table, in the kind of table that it is.
+    """Select columns by position; the table type stays the same.
 
     Examples
     --------
@@ -154,7 +156,7 @@ def chosen(X: Any, frame: Frame, places: Sequence[int]) -> Any:
         return {keys[place]: X[keys[place]] for place in places}
     if library == "mapping":
         return [{name: row.get(name) for name in names} for row in X]
-    if isinstance(X, list | tuple):  # rows of mixed kinds would become strings in an array
+    if isinstance(X, list | tuple):  # np.asarray would convert rows of mixed types to strings
         picked = [[row[place] for place in places] for row in X]
         array = np.asarray(picked)
         return array if array.dtype.kind in "iufb" else np.array(picked, dtype=object)
@@ -165,7 +167,7 @@ def chosen(X: Any, frame: Frame, places: Sequence[int]) -> Any:
 
 
 def rows_of(X: Any, rows: NDArray[Any]) -> Any:
-    """Some rows of a table, in the kind of table that it is.
+    """Select rows by position; the table type stays the same.
 
     Examples
     --------
@@ -191,14 +193,14 @@ def rows_of(X: Any, rows: NDArray[Any]) -> Any:
 
 
 def names_in(learner: Any, input_features: Any) -> list[str]:
-    """The names of the columns that come in, checked as scikit-learn does."""
+    """Return the names of the input columns; `input_features` is validated as in scikit-learn."""
     own = getattr(learner, "feature_names_in_", None)
     every = learner.schema_ if hasattr(learner, "schema_") else learner.names_
     if input_features is None:
         return [str(name) for name in (every if own is None else own)]
     names = [str(name) for name in np.asarray(input_features, dtype=object)]
     if own is not None and names != [str(name) for name in own]:
-        raise OptionError("input_features is not equal to feature_names_in_")
+        raise OptionError("input_features is not equal to feature_names_in_.")
     if len(names) != len(every):
-        raise OptionError(f"input_features should have length equal to number of features ({len(every)})")
+        raise OptionError(f"input_features should have length equal to number of features ({len(every)}).")
     return names

@@ -1,8 +1,7 @@
-"""The schema: what each column of a table is.
+"""Schema: the type and domain of each column of a table.
 
-A schema is declared, or inferred from dtypes alone; never from how many
-distinct values a sample happens to have. It is immutable; `a | b` joins the
-domains of two parts of one table.
+Types are declared or inferred from dtypes, never from the number of distinct values. A schema is immutable; `a | b`
+joins the domains of two parts of one table.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import numpy as np
 from countwise import _kernels
 from countwise.data.attributes import Attribute, Count, Nominal, Numeric, Ordinal
 from countwise.data.columns import factorized
-from countwise.data.frames import Coded, Column, Frame, frame_of, is_missing, is_sparse, lacks
+from countwise.data.frames import Coded, Column, Frame, frame_of, is_missing, is_sparse, missing_columns
 from countwise.data.matrices import encode_together, encoded_by_guess, grows_from, is_interleaved, small_domains
 from countwise.data.table import Table, threads_for
 from countwise.data.text import Block, Text
@@ -25,7 +24,7 @@ from countwise.errors import SchemaError, TableError, did_you_mean, listed
 
 __all__ = ["Count", "Nominal", "Numeric", "Ordinal", "Schema", "Text"]
 
-_KINDS: dict[str, type[Attribute]] = {
+_TYPES: dict[str, type[Attribute]] = {
     "nominal": Nominal,
     "ordinal": Ordinal,
     "numeric": Numeric,
@@ -33,16 +32,36 @@ _KINDS: dict[str, type[Attribute]] = {
     "text": Text,
     "block": Block,
 }
-_WORDS = {"categorical": "nominal", "category": "nominal", "number": "numeric", "float": "numeric", "int": "numeric"}
+_SYNONYMS = {
+    "categorical": "nominal",
+    "category": "nominal",
+    "number": "numeric",
+    "float": "numeric",
+    "int": "numeric",
+}
 
 
 class Schema(Mapping[str, Attribute]):
-    """An ordered, immutable set of attributes.
+    """Immutable mapping from column names to attributes, in the order of the columns.
+
+    ``a | b`` is the schema whose domains are the unions of those of `a` and `b`.
 
     Parameters
     ----------
-    attributes : iterable of Attribute
-        In the order of the columns.
+    attributes : iterable of Attribute, default=()
+        `Nominal`, `Ordinal`, `Numeric`, `Count` and `Text` attributes, in the order of the columns.
+
+    Attributes
+    ----------
+    attributes : tuple of Attribute
+        The attributes in order.
+    names : tuple of str
+        Their names in order.
+
+    Raises
+    ------
+    SchemaError
+        If two attributes have the same name.
 
     Examples
     --------
@@ -68,8 +87,8 @@ class Schema(Mapping[str, Attribute]):
             return self._attributes[name]
         except KeyError:
             raise SchemaError(
-                f"There is no attribute {name!r}.",
-                hint=did_you_mean(name, self._attributes) or f"there are {listed(self._attributes)}.",
+                f"The schema has no attribute {name!r}.",
+                hint=did_you_mean(name, self._attributes) or f"use one of {listed(self._attributes)}.",
             ) from None
 
     def __contains__(self, name: object) -> bool:
@@ -101,8 +120,10 @@ class Schema(Mapping[str, Attribute]):
         if not isinstance(other, Schema):
             return NotImplemented
         if set(self) != set(other):
-            odd = sorted(set(self) ^ set(other))
-            raise SchemaError(f"The two parts do not have the same columns: {listed(odd)} only in one.")
+            different = sorted(set(self) ^ set(other))
+            raise SchemaError(
+                f"Both parts of the data must have the same columns, but only one of them has {listed(different)}."
+            )
         joined = [a.join(other[a.name]) for a in self.attributes]
         return self if all(a is b for a, b in zip(joined, self.attributes, strict=True)) else Schema(joined)
 
@@ -110,42 +131,98 @@ class Schema(Mapping[str, Attribute]):
     def infer(
         cls, X: Any, types: Mapping[str, Any] | str | Schema | None = None, categorical_features: Any = None
     ) -> Schema:
-        """Say what each column is, from its dtype unless the user declares it, and learn the domains.
+        """Infer the schema of a table: types from `types` or the dtypes, domains from the values.
+
+        Integers, floats and dates are numeric; booleans, strings and categories are nominal; ordered categories are
+        ordinal. A sparse matrix is one block of counts.
 
         Parameters
         ----------
-        X : any table
-            See `countwise.data.frames.frame_of`.
+        X : array-like, sparse matrix, data frame, mapping of columns or list of dicts
+            The table.
         types : mapping, str or Schema, optional
-            ``{"age": "numeric", "body": "text"}``; an `Attribute` in place of a word
-            declares the domain too; one word declares all columns.
+            Types of columns that the dtype should not determine, for example ``{"zip": "nominal", "body": "text"}``.
+            A type is "nominal", "ordinal", "numeric", "count", "text" or "boolean". An attribute such as
+            ``Nominal("zip", (10115, 10117))`` declares the domain too. A single string applies to all columns.
         categorical_features : array-like, optional
-            scikit-learn's way to declare nominal columns: names, positions or a mask.
+            Columns to treat as nominal, as in scikit-learn: names, positions or a boolean mask.
 
         Returns
         -------
         Schema
+            The schema, with the domains of its nominal attributes and the vocabularies of its texts.
+
+        Raises
+        ------
+        SchemaError
+            If a type is invalid, a declared column does not exist or a column has mixed types.
+
+        Examples
+        --------
+        >>> from countwise import Schema
+        >>> Schema.infer({"floors": [1, 2, 1], "area": [80.5, 120.0, 95.0]}, types={"floors": "nominal"})
+        Schema(floors: nominal (2 values), area: numeric)
         """
         frame = frame_of(X)
         return cls.kinds(frame, types, categorical_features).learn(frame)
 
     @classmethod
     def kinds(cls, frame: Frame, types: Any = None, categorical_features: Any = None) -> Schema:
-        """The attributes of a frame with their domains still to be learned."""
+        """Return the attributes of a table before their domains are learned.
+
+        Parameters
+        ----------
+        frame : Frame
+            The table, as returned by `countwise.data.frames.frame_of`.
+        types : mapping, str or Schema, optional
+            Declared types; see `infer`.
+        categorical_features : array-like, optional
+            Columns to treat as nominal; see `infer`.
+
+        Returns
+        -------
+        Schema
+            The schema, whose growing domains are empty.
+
+        Examples
+        --------
+        >>> from countwise import Schema
+        >>> from countwise.data.frames import frame_of
+        >>> Schema.kinds(frame_of({"wind": ["north", "east"], "temp": [32.1, 18.4]}))
+        Schema(wind: nominal (0 values), temp: numeric)
+        """
         declared = _declared(frame, types)
         for name in _categorical(frame, categorical_features):
             declared.setdefault(name, Nominal(name))
         return cls([declared.get(name) or _by_dtype(name, column) for name, column in frame.columns.items()])
 
     def learn(self, frame: Frame) -> Schema:
-        """The schema with all domains widened to what the frame holds."""
+        """Return the schema with the values of a table added to all growing domains.
+
+        Parameters
+        ----------
+        frame : Frame
+            The table, as returned by `countwise.data.frames.frame_of`.
+
+        Returns
+        -------
+        Schema
+            The schema itself if no domain changes.
+
+        Examples
+        --------
+        >>> from countwise import Nominal, Schema
+        >>> from countwise.data.frames import frame_of
+        >>> Schema([Nominal("wind")]).learn(frame_of({"wind": ["north", "east"]}))["wind"].values
+        ('east', 'north')
+        """
         interleaved = {a.name: frame.columns[a.name] for a in self.attributes if grows_from(a, frame)}
         found = small_domains(interleaved, frame.n_rows)
 
         def one(a: Attribute) -> Attribute:
             return a.learn(found.get(a.name, frame.columns[a.name]))
 
-        # threads are for columns that must be looked through; the others have nothing to learn
+        # only columns whose values must be scanned are worth threads
         heavy = [
             a
             for a in self.attributes
@@ -158,7 +235,25 @@ class Schema(Mapping[str, Attribute]):
         return self if all(map(is_, wide, self.attributes)) else Schema(wide)
 
     def coded(self, frame: Frame) -> Frame:
-        """The frame with columns of objects as codes, so that learning and encoding need look at each object once."""
+        """Encode the object columns of a table once, for both `learn` and `encode`.
+
+        Parameters
+        ----------
+        frame : Frame
+            The table, as returned by `countwise.data.frames.frame_of`.
+
+        Returns
+        -------
+        Frame
+            The table, with nominal columns of objects, strings or small integers encoded.
+
+        Examples
+        --------
+        >>> from countwise import Nominal, Schema
+        >>> from countwise.data.frames import frame_of
+        >>> Schema([Nominal("wind")]).coded(frame_of({"wind": ["north", "east"]})).columns["wind"].codes.tolist()
+        [0, 1]
+        """
         coded: dict[str, Column] = {
             a.name: factorized(column, a.name)
             for a in self.attributes
@@ -174,38 +269,62 @@ class Schema(Mapping[str, Attribute]):
         return Frame({**frame.columns, **coded}, frame.n_rows, frame.named) if coded else frame
 
     def match(self, frame: Frame) -> Frame:
-        """The frame's columns in the schema's order; extra columns are left out."""
+        """Return the columns of a table in the order of the schema, without extra columns.
+
+        Parameters
+        ----------
+        frame : Frame
+            The table, as returned by `countwise.data.frames.frame_of`. Its columns are matched by name, or by
+            position if they have no names.
+
+        Returns
+        -------
+        Frame
+            The matched table.
+
+        Raises
+        ------
+        TableError
+            If a column is missing.
+
+        Examples
+        --------
+        >>> from countwise import Numeric, Schema
+        >>> from countwise.data.frames import frame_of
+        >>> Schema([Numeric("a"), Numeric("b")]).match(frame_of({"c": [1], "b": [2], "a": [3]})).names
+        ('a', 'b')
+        """
         if not frame.named:
-            return self._match_by_place(frame)
-        lost = [name for name in self.names if name not in frame.columns]
-        if lost and frame.partial:
-            return self._completed(frame, lost)
-        if lost:
-            raise lacks("table", lost, frame.columns)
+            return self._match_by_position(frame)
+        absent = [name for name in self.names if name not in frame.columns]
+        if absent and frame.partial:
+            return self._completed(frame, absent)
+        if absent:
+            raise missing_columns(absent, frame.columns)
         if self.names == tuple(frame.columns):
             return frame
         return Frame({name: frame.columns[name] for name in self}, frame.n_rows, named=True)
 
-    def _completed(self, frame: Frame, lost: list[str]) -> Frame:
-        """Rows given as dicts with the keys that they lack as missing cells; a misspelled key is an error."""
-        for odd in frame.columns:
-            hint = did_you_mean(odd, lost) if odd not in self else None
+    def _completed(self, frame: Frame, absent: list[str]) -> Frame:
+        """Fill in missing values for the keys that rows given as dicts omit; a misspelled key is an error."""
+        for key in frame.columns:
+            hint = did_you_mean(key, absent) if key not in self else None
             if hint is not None:
-                raise TableError(f"There is no attribute {odd!r}.", hint=hint)
-        gaps = np.full(frame.n_rows, None, dtype=object)
-        return Frame({name: frame.columns.get(name, gaps) for name in self}, frame.n_rows, named=True)
+                raise TableError(f"The rows have a key {key!r}, but the schema has no such attribute.", hint=hint)
+        missing = np.full(frame.n_rows, None, dtype=object)
+        return Frame({name: frame.columns.get(name, missing) for name in self}, frame.n_rows, named=True)
 
-    def _match_by_place(self, frame: Frame) -> Frame:
+    def _match_by_position(self, frame: Frame) -> Frame:
         frame = self._dense_or_sparse(frame)
         if len(frame.columns) != len(self):
             raise TableError(
                 f"X has {len(frame.columns)} features, but countwise is expecting {len(self)} features as input.",
-                hint=f"the columns are {listed(self)}.",
+                hint=f"pass the columns {listed(self)}.",
             )
         return Frame(dict(zip(self, frame.columns.values(), strict=True)), frame.n_rows, named=False)
 
     def _dense_or_sparse(self, frame: Frame) -> Frame:
-        """A matrix in the form, dense or sparse, in which the schema met it."""
+        """Convert a matrix to the format of the training data, dense or sparse."""
         block = self.attributes[0] if len(self) == 1 else None
         columns = list(frame.columns.values())
         if isinstance(block, Block) and len(columns) == len(block.words) and isinstance(columns[0], np.ndarray):
@@ -218,20 +337,35 @@ class Schema(Mapping[str, Attribute]):
         return frame
 
     def encode(self, X: Any, weights: Any = None, *, strict: bool = False) -> Table:
-        """Encode a table; strict refuses values outside a declared domain.
+        """Encode a table for the tallies.
 
         Parameters
         ----------
-        X : any table
-            Columns are found by name, or by place in an array.
+        X : array-like, sparse matrix, data frame, mapping of columns or list of dicts
+            The table. Columns are matched by name, or by position in an array. Extra columns are ignored.
         weights : ndarray, optional
-            A weight for each row.
+            Weight of each row. By default each row has weight 1.
         strict : bool, default=False
-            Whether a value outside the domain is an error (else it is marked unseen).
+            If True, a value outside the domain of its attribute raises an error. If False, it is encoded as unseen.
 
         Returns
         -------
         Table
+            Encoded columns by name.
+
+        Raises
+        ------
+        TableError
+            If a column is missing.
+        UnseenValueError
+            If `strict` and a value is outside the domain of its attribute.
+
+        Examples
+        --------
+        >>> from countwise import Nominal, Numeric, Schema
+        >>> schema = Schema([Nominal("wind", ("east", "north")), Numeric("temp")])
+        >>> schema.encode({"temp": [32.1, None], "wind": ["north", "east"]})["wind"].tolist()
+        [1, 0]
         """
         frame = self.match(frame_of(X))
         interleaved = [a for a in self.attributes if isinstance(a, Nominal) and is_interleaved(frame.columns[a.name])]
@@ -247,7 +381,29 @@ class Schema(Mapping[str, Attribute]):
         return Table({name: columns[name] for name in self.names}, frame.n_rows, weights)
 
     def opened(self, X: Any) -> Frame:
-        """A table matched to the schema, with sparse blocks looked at once, ready to be encoded in slices."""
+        """Match a table to the schema and check its sparse matrices, so that slices of it can be encoded.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, mapping of columns or list of dicts
+            The table.
+
+        Returns
+        -------
+        Frame
+            The matched table.
+
+        Raises
+        ------
+        TableError
+            If the table has no row or a column is missing.
+
+        Examples
+        --------
+        >>> from countwise import Numeric, Schema
+        >>> Schema([Numeric("a")]).opened({"a": [1, 2], "b": [3, 4]}).names
+        ('a',)
+        """
         frame = frame_of(X)
         if frame.n_rows == 0:
             raise TableError("Found array with 0 sample(s): the table is empty. At least one row is needed.")
@@ -256,23 +412,64 @@ class Schema(Mapping[str, Attribute]):
         return Frame({**frame.columns, **blocks}, frame.n_rows, frame.named) if blocks else frame
 
     def to_dict(self) -> list[dict[str, Any]]:
-        """Plain data, for the model file."""
+        """Return the schema as plain data for the model file.
+
+        Returns
+        -------
+        list of dict
+            One dict for each attribute.
+
+        Examples
+        --------
+        >>> from countwise import Numeric, Schema
+        >>> Schema([Numeric("temp")]).to_dict()
+        [{'kind': 'numeric', 'name': 'temp'}]
+        """
         return [attribute.to_dict() for attribute in self.attributes]
 
     def as_setting(self) -> dict[str, Any]:
-        """Plain data, where the schema is a setting."""
+        """Return the schema as plain data for the settings in a model file.
+
+        Returns
+        -------
+        dict
+            A marker under "@", and the result of `to_dict` under "of".
+
+        Examples
+        --------
+        >>> from countwise import Numeric, Schema
+        >>> Schema([Numeric("temp")]).as_setting()
+        {'@': 'schema', 'of': [{'kind': 'numeric', 'name': 'temp'}]}
+        """
         return {"@": "schema", "of": self.to_dict()}
 
     @classmethod
     def from_dict(cls, data: Sequence[Mapping[str, Any]]) -> Schema:
-        """The schema that `to_dict` wrote."""
+        """Return the schema that `to_dict` described.
+
+        Parameters
+        ----------
+        data : sequence of dict
+            Result of `to_dict`.
+
+        Returns
+        -------
+        Schema
+            The schema.
+
+        Examples
+        --------
+        >>> from countwise import Schema
+        >>> Schema.from_dict([{"kind": "numeric", "name": "temp"}])
+        Schema(temp: numeric)
+        """
         return cls(attribute_from(entry) for entry in data)
 
 
 def attribute_from(entry: Mapping[str, Any]) -> Attribute:
-    """An attribute from plain data: a kind that is known, and its fields."""
+    """Return the attribute that `Attribute.to_dict` described."""
     fields = {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items() if k != "kind"}
-    kind: Any = _KINDS[str(entry["kind"])]
+    kind: Any = _TYPES[str(entry["kind"])]
     return kind(**fields)
 
 
@@ -282,41 +479,44 @@ def _declared(frame: Frame, types: Any) -> dict[str, Attribute]:
     if isinstance(types, str):
         types = dict.fromkeys(frame.columns, types)
     if not isinstance(types, Mapping):
-        raise SchemaError(f"types must map column names to kinds, not {types!r}.")
+        raise SchemaError(f"types must map column names to types, such as {{'age': 'numeric'}}, not {types!r}.")
     declared: dict[str, Attribute] = {}
-    for name, word in types.items():
+    for name, given in types.items():
         if name not in frame.columns:
             raise SchemaError(
-                f"types names {name!r}, which the table does not have.",
-                hint=did_you_mean(name, frame.columns) or f"it has {listed(frame.columns)}.",
+                f"types refers to column {name!r}, but the table has no such column.",
+                hint=did_you_mean(name, frame.columns) or f"use one of {listed(frame.columns)}.",
             )
-        declared[name] = _attribute(name, word, frame.columns[name])
+        declared[name] = _attribute(name, given, frame.columns[name])
     return declared
 
 
-def _attribute(name: str, word: Any, column: Column) -> Attribute:
-    if isinstance(word, Attribute):
-        if word.name != name:
-            raise SchemaError(f"The column {name!r} is declared by an attribute named {word.name!r}.")
-        return word
-    if is_sparse(column):
-        if word not in ("count", "boolean", "bool", "binary"):
+def _attribute(name: str, given: Any, column: Column) -> Attribute:
+    if isinstance(given, Attribute):
+        if given.name != name:
             raise SchemaError(
-                f"A sparse matrix cannot be declared as {word!r}.",
-                hint="its columns are of type 'count' or 'boolean'; X.toarray() makes them columns of any kind.",
+                f"types declares column {name!r} with an attribute named {given.name!r}.",
+                hint="use the same name for both.",
             )
-        return Block(name, binary=word != "count")
-    if word in ("boolean", "bool", "binary"):
+        return given
+    if is_sparse(column):
+        if given not in ("count", "boolean", "bool", "binary"):
+            raise SchemaError(
+                f"A sparse matrix cannot be declared as {given!r}; its type must be 'count' or 'boolean'.",
+                hint="pass X.toarray() to give its columns any other type.",
+            )
+        return Block(name, binary=given != "count")
+    if given in ("boolean", "bool", "binary"):
         two = isinstance(column, np.ndarray) and column.dtype.kind in "iuf"
         return Nominal(name, (0, 1) if two else (False, True))
-    kind = _WORDS.get(word, word) if isinstance(word, str) else None
-    if kind not in _KINDS or kind == "block":
+    kind = _SYNONYMS.get(given, given) if isinstance(given, str) else None
+    if kind not in _TYPES or kind == "block":
         known = ["nominal", "ordinal", "numeric", "count", "text", "boolean"]
         raise SchemaError(
-            f"{word!r} is not a kind of attribute (column {name!r}).",
-            hint=did_you_mean(word, known) or f"kinds are {listed(known)}.",
+            f"The type of column {name!r} must be one of {listed(known)}, not {given!r}.",
+            hint=did_you_mean(given, known),
         )
-    return _KINDS[kind](name)
+    return _TYPES[kind](name)
 
 
 def _categorical(frame: Frame, features: Any) -> list[str]:
@@ -326,26 +526,31 @@ def _categorical(frame: Frame, features: Any) -> list[str]:
     names = list(frame.columns)
     if chosen.dtype.kind == "b":
         if len(chosen) != len(names):
-            raise SchemaError(f"categorical_features marks {len(chosen)} columns; the table has {len(names)}.")
+            raise SchemaError(
+                f"categorical_features is a mask of {len(chosen)} columns, but the table has {len(names)}."
+            )
         return [name for name, marked in zip(names, chosen, strict=True) if marked]
     picked: list[str] = []
     for one in chosen.tolist():
         if isinstance(one, str):
             if one not in frame.columns:
                 raise SchemaError(
-                    f"categorical_features names {one!r}, which the table does not have.",
-                    hint=did_you_mean(one, names) or f"it has {listed(names)}.",
+                    f"categorical_features refers to column {one!r}, but the table has no such column.",
+                    hint=did_you_mean(one, names) or f"use one of {listed(names)}.",
                 )
             picked.append(one)
         elif -len(names) <= one < len(names):
             picked.append(names[int(one)])
         else:
-            raise SchemaError(f"categorical_features names column {one}; the table has {len(names)}.")
+            raise SchemaError(
+                f"categorical_features refers to column {one}, but the table has {len(names)} columns, "
+                "numbered from 0."
+            )
     return picked
 
 
 def _by_dtype(name: str, column: Column) -> Attribute:
-    """The kind that a dtype implies; objects are told by the kinds of the cells in them."""
+    """Return the attribute type that a dtype implies; for objects, the types of the values decide."""
     if isinstance(column, Coded):
         return Ordinal(name, tuple(column.categories)) if column.ordered else Nominal(name)
     if not isinstance(column, np.ndarray):
@@ -355,23 +560,23 @@ def _by_dtype(name: str, column: Column) -> Attribute:
     if column.dtype.kind in "iufmM":
         return Numeric(name)
     if column.dtype.kind == "O":
-        return _by_cells(name, column)
+        return _by_values(name, column)
     return Nominal(name)
 
 
-def _by_cells(name: str, column: Any) -> Attribute:
-    if str in set(map(type, column[:100])):  # one string makes a nominal column: mostly it is near
+def _by_values(name: str, column: Any) -> Attribute:
+    if str in set(map(type, column[:100])):  # one string makes a column nominal, and usually comes early
         return Nominal(name)
-    kinds = set(map(type, column))
-    if str in kinds:
+    types = set(map(type, column))
+    if str in types:
         return Nominal(name)
-    cells = [kind for kind in kinds if not issubclass(kind, type(None))]
-    if cells and all(issubclass(kind, bool | np.bool_) for kind in cells):
+    not_none = [t for t in types if not issubclass(t, type(None))]
+    if not_none and all(issubclass(t, bool | np.bool_) for t in not_none):
         return Nominal(name, (False, True))
-    present = {type(cell) for cell in column if not is_missing(cell)}
-    if present and all(issubclass(kind, bool | np.bool_) for kind in present):
+    present = {type(value) for value in column if not is_missing(value)}
+    if present and all(issubclass(t, bool | np.bool_) for t in present):
         return Nominal(name, (False, True))
-    numbers = (int, float, np.integer, np.floating, datetime.date)
-    if present and all(issubclass(kind, numbers) and not issubclass(kind, bool) for kind in present):
+    numeric = (int, float, np.integer, np.floating, datetime.date)
+    if present and all(issubclass(t, numeric) and not issubclass(t, bool) for t in present):
         return Numeric(name)
     return Nominal(name)

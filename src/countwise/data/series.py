@@ -1,4 +1,4 @@
-"""A single column of anybody's frame: numbers as they are, categories and strings as codes."""
+"""Conversion of one column of a data frame: numbers stay as they are, categories and strings become codes."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from countwise.errors import SchemaError, TableError
 
 __all__ = ["TWO_PARTS", "Coded", "Column", "holds_strings", "is_missing", "native_order", "series_column"]
 
-TWO_PARTS = "give the real and imaginary parts as two columns."
-_FEW_STRINGS = 1 << 12  # whose hash table stays near the processor
-Column = Any  # NDArray | Coded | CSR matrix: told apart by type where it matters
+TWO_PARTS = "pass the real and the imaginary part as two columns."
+_FEW_STRINGS = 1 << 12  # the hash table of so many strings fits the processor's cache
+Column = Any  # NDArray | Coded | CSR matrix
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coded:
-    """A column that its owner keeps as codes into a list of categories."""
+    """A column of codes that refer to a list of categories."""
 
-    codes: NDArray[Any]  # position in `categories`; anything negative is missing
-    categories: Sequence[Any]  # in the owner's order
-    declared: bool = False  # whether the categories are a declared domain rather than what was found
-    ordered: bool = False  # whether their order means something
-    all_used: bool = False  # whether every category that is a value is known to stand in some row
+    codes: NDArray[Any]  # position in `categories`; a negative code is a missing value
+    categories: Sequence[Any]  # in the order of the data frame
+    declared: bool = False  # whether the categories are a declared domain rather than the values found
+    ordered: bool = False  # whether the categories are ordinal
+    all_used: bool = False  # whether every non-missing category is known to occur in some row
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -36,14 +36,14 @@ class Coded:
         return Coded(self.codes[rows], self.categories, self.declared, self.ordered)
 
     def objects(self) -> NDArray[Any]:
-        """The values themselves, None where a cell is missing."""
+        """Return the values, None where a value is missing."""
         values = np.empty(len(self.categories) + 1, dtype=object)
         values[:-1] = list(self.categories)
         return values[self.codes]
 
 
 def is_missing(value: object) -> bool:
-    """Whether a single cell is missing: None, NaN, NaT or NA.
+    """Return whether a value is missing: None, NaN, NaT or NA.
 
     Examples
     --------
@@ -58,11 +58,11 @@ def is_missing(value: object) -> bool:
     try:
         return bool(value != value)
     except TypeError:
-        return True  # pandas.NA refuses to be a truth value
+        return True  # bool(pandas.NA) raises a TypeError
 
 
 def native_order(X: NDArray[Any]) -> NDArray[Any]:
-    """The same numbers in a dtype that the kernels read: no half floats, no foreign byte order."""
+    """Convert half and extended floats, unaligned data and foreign byte order to dtypes that the kernels support."""
     if X.dtype.kind == "f" and X.dtype.itemsize not in (4, 8):
         return X.astype(np.float64)
     if X.dtype.kind in "mM":
@@ -73,12 +73,12 @@ def native_order(X: NDArray[Any]) -> NDArray[Any]:
 
 
 def series_column(series: Any, name: str) -> Column:
-    """A narwhals series as a column: an array, or codes where its owner keeps codes or strings."""
+    """Convert a narwhals series to an array, or to codes if it has categories or strings."""
     import narwhals.stable.v2 as nw
 
     native = series.to_native()
-    held = getattr(native, "dtype", None)
-    if isinstance(held, np.dtype) and held.kind in "iufb":  # as pandas has it: NaN is all that is missing
+    native_dtype = getattr(native, "dtype", None)
+    if isinstance(native_dtype, np.dtype) and native_dtype.kind in "iufb":  # pandas: only NaN can be missing
         return native_order(np.asarray(native))
     dtype = series.dtype
     if dtype == nw.Categorical or isinstance(dtype, nw.Enum) or dtype == nw.Enum:
@@ -99,8 +99,8 @@ def series_column(series: Any, name: str) -> Column:
         return native_order(values)
     if dtype.is_nested():
         raise SchemaError(
-            f"{name!r} holds a {dtype} in each cell; a cell is a single value.",
-            hint="spread it over several columns, or make it a string.",
+            f"{name!r} has the dtype {dtype}, but each value must be a scalar.",
+            hint="split it into several columns, or convert it to a string.",
         )
     if dtype.is_decimal():
         return series.cast(nw.Float64).to_numpy()
@@ -111,18 +111,18 @@ def series_column(series: Any, name: str) -> Column:
 
 
 def holds_strings(series: Any) -> bool:
-    """Whether a narwhals series is of strings that are not coded yet; asked of its owner, which is quick."""
+    """Return whether a narwhals series has unencoded strings; the native dtype is faster to read than narwhals'."""
     native = series.to_native()
     return "str" in str(getattr(native, "dtype", getattr(native, "type", ""))).lower()
 
 
 def _categorical_column(series: Any, *, ordered: bool) -> Coded:
     native = series.to_native()
-    if hasattr(native, "cat") and hasattr(native.cat, "codes"):  # pandas and its kin
-        kind = native.dtype
+    if hasattr(native, "cat") and hasattr(native.cat, "codes"):  # pandas-like
+        dtype = native.dtype
         codes = native.array.codes if type(native).__module__.startswith("pandas.") else native.cat.codes
-        return Coded(np.asarray(codes), kind.categories.tolist(), declared=True, ordered=bool(kind.ordered))
-    if hasattr(native, "to_physical"):  # Polars: physical codes may point into a store shared by many columns
+        return Coded(np.asarray(codes), dtype.categories.tolist(), declared=True, ordered=bool(dtype.ordered))
+    if hasattr(native, "to_physical"):  # Polars: several columns may share one list of categories
         if ordered:
             return Coded(_polars_codes(native), list(native.dtype.categories), declared=True, ordered=True)
         import narwhals.stable.v2 as nw
@@ -132,19 +132,20 @@ def _categorical_column(series: Any, *, ordered: bool) -> Coded:
 
 
 def _string_column(series: Any) -> Column:
-    """Strings as codes, by the owner's own hash table where it is quick."""
+    """Encode strings, with the hash table of Polars or Arrow where available."""
     native = series.to_native()
-    kind = type(native).__module__.partition(".")[0]
-    if kind == "polars":
+    library = type(native).__module__.partition(".")[0]
+    if library == "polars":
         found = native.drop_nulls().unique().sort()
         if len(found) == 0:
             return Coded(np.full(len(native), -1, dtype=np.int32), [])
         import polars
 
         return Coded(_polars_codes(native.cast(polars.Enum(found))), found.to_list())
-    if kind == "pyarrow" or (kind == "pandas" and "pyarrow" in str(getattr(native.dtype, "storage", native.dtype))):
+    in_pandas = library == "pandas"
+    if library == "pyarrow" or (in_pandas and "pyarrow" in str(getattr(native.dtype, "storage", native.dtype))):
         return _arrow_codes(series.to_arrow())
-    return np.asarray(native.to_numpy(dtype=object) if kind == "pandas" else series.to_list(), dtype=object)
+    return np.asarray(native.to_numpy(dtype=object) if in_pandas else series.to_list(), dtype=object)
 
 
 def _polars_codes(native: Any) -> NDArray[Any]:
@@ -155,31 +156,31 @@ def _polars_codes(native: Any) -> NDArray[Any]:
 
 
 def _few_strings(whole: Any) -> Coded | None:
-    """Strings of an Arrow array as codes, if they are few, and none is missing: then Arrow's own way is slower."""
+    """Encode an Arrow array with few distinct strings and no missing value, faster than Arrow does; else None."""
     import pyarrow.types
 
     wide = pyarrow.types.is_large_string(whole.type)
     if whole.null_count or not (wide or pyarrow.types.is_string(whole.type)):
         return None
-    _, offsets, letters = whole.buffers()
-    if offsets is None or letters is None:
+    _, offset_buffer, text_buffer = whole.buffers()
+    if offset_buffer is None or text_buffer is None:
         return None
-    places = np.frombuffer(offsets, dtype=np.int64 if wide else np.int32)[whole.offset :][: len(whole) + 1]
-    cells = np.frombuffer(letters, dtype=np.uint8)
-    found = _kernels.factorize_strings(places, cells, _FEW_STRINGS)
+    offsets = np.frombuffer(offset_buffer, dtype=np.int64 if wide else np.int32)[whole.offset :][: len(whole) + 1]
+    text = np.frombuffer(text_buffer, dtype=np.uint8)
+    found = _kernels.factorize_strings(offsets, text, _FEW_STRINGS)
     if found is None:
         return None
     codes, rows = found
-    values = [cells[places[row] : places[row + 1]].tobytes().decode() for row in rows]
+    values = [text[offsets[row] : offsets[row + 1]].tobytes().decode() for row in rows]
     order = sorted(range(len(values)), key=values.__getitem__)
     rank = np.empty(len(values), dtype=np.min_scalar_type(len(values) + 2))
     rank[order] = np.arange(len(values))
-    # in the order of a domain that is learned from them, so that they need not be coded once more
+    # sorted as a learned domain, so that `Nominal.encode` can use the codes as they are
     return Coded(rank.take(codes), [*map(values.__getitem__, order), None], all_used=True)
 
 
 def _arrow_codes(native: Any) -> Coded:
-    """Dictionary-encode an Arrow array; a declared dictionary keeps its order."""
+    """Encode an Arrow array; an existing dictionary keeps its order."""
     import pyarrow
     import pyarrow.types
 

@@ -1,4 +1,4 @@
-"""The table: encoded columns of one length, and a weight for each row. No statistics."""
+"""Encoded tables: encoded columns of equal length, and a weight for each row."""
 
 from __future__ import annotations
 
@@ -11,18 +11,27 @@ from numpy.typing import NDArray
 
 __all__ = ["BLOCK", "Table", "threads_for"]
 
-_FEW = 1 << 13  # rows for which starting threads costs more than it saves
-BLOCK = 1 << 16  # rows a piece of work; fixed, so that results do not depend on the number of threads
+_FEW = 1 << 13  # number of rows below which threads are not worth their cost
+BLOCK = 1 << 16  # rows of one task; fixed, so that results do not depend on the number of threads
 
 
 def threads_for(n_rows: int) -> int | None:
-    """A thread costs more than it saves on a table of few rows."""
+    """Return 1 for a small table, where threads cost more than they save, else None for the default number."""
     return 1 if n_rows < _FEW else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """Encoded columns and weights.
+    """Encoded columns and row weights.
+
+    Parameters
+    ----------
+    columns : mapping
+        Encoded columns by name: numbers with NaN for missing values, codes, or `Bag` objects.
+    n_rows : int
+        Number of rows.
+    weights : ndarray, optional
+        Weight of each row; None means 1 for each. Integer weights give integer counts.
 
     Examples
     --------
@@ -32,9 +41,9 @@ class Table:
     [2.0, 3.0]
     """
 
-    columns: Mapping[str, Any]  # numbers with NaN for missing, codes, or bags of words
+    columns: Mapping[str, Any]
     n_rows: int
-    weights: NDArray[Any] | None = None  # None: each row weighs 1; integers keep counts whole
+    weights: NDArray[Any] | None = None
 
     def __getitem__(self, name: str) -> Any:
         return self.columns[name]
@@ -44,21 +53,21 @@ class Table:
 
     @property
     def threads(self) -> int | None:
-        """How many threads are worth starting: one for a small table, as many as there are for others."""
+        """Number of threads to use: 1 for a small table, else None for the default number."""
         return threads_for(self.n_rows)
 
     def with_column(self, name: str, column: NDArray[Any]) -> Table:
-        """The same table with one column more."""
+        """Return the table with one more column."""
         return Table({**self.columns, name: column}, self.n_rows, self.weights)
 
     def slice(self, start: int, stop: int) -> Table:
-        """Rows start to stop, sharing memory."""
+        """Return the rows from start to stop without copying."""
         if start <= 0 and stop >= self.n_rows:
             return self
         return self._part(slice(start, stop), max(0, min(stop, self.n_rows) - start))
 
     def take(self, rows: NDArray[Any]) -> Table:
-        """Some rows, copied, in the order given."""
+        """Return a copy of some rows, in the given order; `rows` is a mask or an array of positions."""
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows
         return self._part(rows, len(rows))
 

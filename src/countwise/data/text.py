@@ -1,8 +1,7 @@
-"""Texts and other blocks of counts: many columns that are one attribute.
+"""Text columns and sparse matrices of counts: attributes with many counts per row.
 
-A `Text` becomes a bag of words; a sparse matrix is a `Block` of counts that
-somebody else has made. Encoded, both are a `Bag`: compressed rows, and a mark
-for the rows in which the whole text is missing.
+A `Text` attribute is a column of documents. A `Block` attribute is a sparse matrix of counts. Both are encoded as a
+`Bag`: a matrix of word counts in compressed sparse row (CSR) format, and a mask of the rows whose text is missing.
 """
 
 from __future__ import annotations
@@ -28,19 +27,19 @@ __all__ = ["Bag", "Block", "Text", "text_if_named"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bag:
-    """Counts of many words, row by row, as SciPy's CSR format has them; `indptr` may be a slice of a longer one."""
+    """Word counts of each row in CSR format, as in SciPy; `indptr` may be a slice of a longer array."""
 
     indptr: NDArray[Any]
     indices: NDArray[Any]
     data: NDArray[Any]
     n_words: int
-    missing: Flags | None = None  # rows whose whole text is missing
+    missing: Flags | None = None  # mask of the rows whose text is missing; None if there are none
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
 
     def __getitem__(self, rows: slice | NDArray[Any]) -> Bag:
-        """Rows start to stop, sharing memory, or some rows, copied."""
+        """Return a slice of rows without copying, or a copy of selected rows."""
         missing = None if self.missing is None else self.missing[rows]
         if isinstance(rows, slice):
             return Bag(self.indptr[rows.start : rows.stop + 1], self.indices, self.data, self.n_words, missing)
@@ -50,14 +49,23 @@ class Bag:
         return Bag(part.indptr, part.indices, part.data, self.n_words, missing)
 
     def row(self, i: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Word numbers and counts of one row."""
+        """Return the word indices and the counts of one row."""
         part = slice(self.indptr[i], self.indptr[i + 1])
         return self.indices[part], self.data[part]
 
 
 @dataclass(frozen=True, slots=True)
 class Block(Attribute):
-    """A block of counts that came as a sparse matrix, each column a word.
+    """Sparse matrix of counts; each column is a word.
+
+    Parameters
+    ----------
+    name : str
+        Name of the attribute.
+    words : tuple of str, default=()
+        Names of the columns of the matrix.
+    binary : bool, default=False
+        Whether the matrix is boolean: a word occurs or not, and is not counted.
 
     Examples
     --------
@@ -67,41 +75,42 @@ class Block(Attribute):
     ('x0', 'x1')
     """
 
-    words: tuple[str, ...] = ()  # the names of the columns
-    binary: bool = False  # whether a word is only there or not, rather than there so many times
+    words: tuple[str, ...] = ()
+    binary: bool = False
     kind: ClassVar[str] = "block"
 
     def learn(self, column: Column) -> Block:
-        """Name the columns of the first matrix met."""
+        """Return the attribute with generated names for the columns of the first matrix."""
         if self.words or not is_sparse(column):
             return self
         return dataclasses.replace(self, words=tuple(f"{self.name}{j}" for j in range(column.shape[1])))
 
     def encode(self, column: Column, *, strict: bool = False) -> Bag:
-        """The matrix as it is, after a look that it holds counts."""
+        """Return the matrix as a `Bag` after checking that its values are counts."""
         if isinstance(column, Bag):
             return column
         if not is_sparse(column):
-            raise SchemaError(f"{self.name!r} was a sparse matrix in training; this is not one.")
+            raise SchemaError(f"{self.name!r} must be a sparse matrix, as in training.")
         if column.shape[1] != len(self.words):
             raise TableError(
                 f"X has {column.shape[1]} features, but countwise is expecting {len(self.words)} features as input."
             )
         if column.data.size and not (column.data.min() >= 0 and np.isfinite(column.data.max())):
-            raise self._no_count(column)
+            raise self._not_a_count(column)
         return Bag(column.indptr, column.indices, column.data, column.shape[1])
 
     def _join(self, other: Self) -> Self:
-        """Blocks of one width only."""
+        """Return the attribute itself; both matrices must have the same columns."""
         if self.words != other.words:
             raise TableError(
-                f"The sparse matrices have {len(self.words)} and {len(other.words)} columns.",
-                hint="models are merged over the same columns.",
+                f"The sparse matrices have {len(self.words)} and {len(other.words)} columns, "
+                "but they must have the same columns.",
+                hint="merge only models that were trained on the same columns.",
             )
         return self
 
-    def _no_count(self, column: Any) -> TableError:
-        """The error for a cell that is negative, NaN or infinite."""
+    def _not_a_count(self, column: Any) -> TableError:
+        """Return the error for a value that is negative, NaN or infinite."""
         with np.errstate(invalid="ignore"):
             place = int(np.argmax(~((column.data >= 0) & np.isfinite(column.data))))
         row, word = int(np.searchsorted(column.indptr, place, side="right")) - 1, self.words[column.indices[place]]
@@ -110,35 +119,43 @@ class Block(Attribute):
             "Negative values in data" if value < 0 else f"Input X contains {'NaN' if value != value else 'infinity'}"
         )
         return TableError(
-            f"{what}: {word!r} is {value} in row {row}; a sparse matrix (no inf or NaN) is read as counts of words.",
-            hint="X.toarray() makes its columns numeric attributes.",
+            f"{what}: {word!r} is {value} in row {row}, but the values of a sparse matrix are counts: "
+            "they must be >= 0 and finite (no inf or NaN).",
+            hint="pass X.toarray() to treat its columns as numeric attributes.",
             row=row,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Text(Attribute):
-    """A text, read as a bag of words.
+    """Text attribute, represented by the counts of its words (bag of words).
 
-    Words are cut by scikit-learn's `CountVectorizer`. The vocabulary is every
-    word met in training; how many of them a model uses is the model's affair.
+    Documents are split into words as by scikit-learn's `CountVectorizer`. The vocabulary contains every word of the
+    training documents; a model may use a part of it.
 
     Parameters
     ----------
     name : str
-        The attribute's name.
+        Name of the column.
     words : tuple of str, default=()
-        The vocabulary, in order.
-    grows : bool, optional
-        Whether words met in training join the vocabulary; by default when none was given.
+        Vocabulary.
+    grows : bool or None, default=None
+        Whether `learn` adds new words to the vocabulary. None means True if `words` is empty, else False.
     lowercase : bool, default=True
-        Whether upper and lower case are the same word.
-    pattern : str
-        What a word is, as a regular expression.
+        Whether documents are converted to lower case first.
+    pattern : str, default=r"(?u)\\b\\w\\w+\\b"
+        Regular expression that matches one word. The default matches two or more letters, digits or underscores. If
+        it has a capturing group, the group is the word.
     ngrams : tuple of int, default=(1, 1)
-        The shortest and longest run of words that counts as one.
+        Smallest and largest n of the n-grams that are counted. ``(1, 2)`` counts single words and pairs of
+        consecutive words.
     stop_words : tuple of str, default=()
-        Words to leave out.
+        Words that are ignored.
+
+    Attributes
+    ----------
+    kind : str
+        Type of the attribute: "text".
 
     Examples
     --------
@@ -164,39 +181,107 @@ class Text(Attribute):
             object.__setattr__(self, "grows", not self.words)
 
     def learn(self, column: Column) -> Text:
-        """Add the words of a column to a vocabulary that grows."""
+        """Return the attribute with the words of a column added to a growing vocabulary.
+
+        Parameters
+        ----------
+        column : array-like of str
+            Documents. Missing values are ignored.
+
+        Returns
+        -------
+        Text
+            The attribute itself if its vocabulary is closed or already contains all words.
+
+        Raises
+        ------
+        SchemaError
+            If a value is neither a string nor missing.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from countwise import Text
+        >>> Text("mail").learn(np.array(["send us", None], dtype=object)).words
+        ('send', 'us')
+        """
         if not self.grows:
             return self
         found: set[str] = set(self.words)
         before = len(found)
-        cut = self.analyzer()
+        split = self.analyzer()
         for text in _texts(column, self.name):
-            found.update(() if text is None else cut(text))
+            found.update(() if text is None else split(text))
         if len(found) == before:
             return self
         return dataclasses.replace(self, words=tuple(sorted(found)))
 
     def _join(self, other: Self) -> Self:
-        """The vocabulary of both."""
+        """Return the union of both vocabularies."""
         if self.words == other.words or not self.grows:
             return self
         return dataclasses.replace(self, words=tuple(sorted({*self.words, *other.words})))
 
     def without(self, counts: NDArray[Any]) -> Text:
-        """The vocabulary less the words that nothing is left of, if it is one that grew to have them."""
+        """Return the attribute without the words whose count is zero.
+
+        Parameters
+        ----------
+        counts : ndarray
+            Count of each word.
+
+        Returns
+        -------
+        Text
+            The attribute itself if its vocabulary is closed or nothing is removed.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from countwise import Text
+        >>> Text("mail", ("send", "us"), grows=True).without(np.array([0, 2])).words
+        ('us',)
+        """
         if not self.grows:
             return self
         kept = tuple(w for w, n in zip(self.words, counts, strict=True) if n > 1e-9)
         return self if len(kept) == len(self.words) else dataclasses.replace(self, words=kept)
 
     def encode(self, column: Column, *, strict: bool = False) -> Bag:
-        """Count the known words of each text; unknown words are left out."""
+        """Count the words of each document.
+
+        Parameters
+        ----------
+        column : array-like of str
+            Documents. Words outside the vocabulary are ignored.
+        strict : bool, default=False
+            Ignored. It exists for a common interface with nominal attributes.
+
+        Returns
+        -------
+        Bag
+            Counts in CSR format: arrays `indptr`, `indices` and `data` as in SciPy, and `missing`, a mask of the
+            missing documents or None.
+
+        Raises
+        ------
+        SchemaError
+            If a value is neither a string nor missing.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from countwise import Text
+        >>> bag = Text("mail", ("send", "us")).encode(np.array(["us or us", "send"], dtype=object))
+        >>> bag.indices.tolist(), bag.data.tolist()
+        ([1, 0], [2, 1])
+        """
         index = _word_index(self.words)
-        cut = self.analyzer()
+        split = self.analyzer()
         indptr, indices, data = [0], list[int](), list[int]()
         texts = _texts(column, self.name)
         for text in texts:
-            words = [] if text is None else cut(text)
+            words = [] if text is None else split(text)
             counts = Counter(index[word] for word in words if word in index)
             known = sorted(counts)
             indices.extend(known)
@@ -212,16 +297,62 @@ class Text(Attribute):
         )
 
     def unknown(self, text: str) -> list[str]:
-        """The words of a text that the vocabulary does not have."""
+        """Return the words of a document that are not in the vocabulary.
+
+        Parameters
+        ----------
+        text : str
+            The document.
+
+        Returns
+        -------
+        list of str
+            Distinct words in order of first occurrence.
+
+        Examples
+        --------
+        >>> from countwise import Text
+        >>> Text("mail", ("send", "us")).unknown("send us money")
+        ['money']
+        """
         index = _word_index(self.words)
         return list(dict.fromkeys(w for w in self.analyzer()(text) if w not in index))
 
     def analyzer(self) -> Callable[[str], list[str]]:
-        """The function that cuts a text into words."""
+        """Return the function that splits a document into words.
+
+        Returns
+        -------
+        callable
+            Function from a string to the list of its words and n-grams.
+
+        Examples
+        --------
+        >>> from countwise import Text
+        >>> Text("mail", ngrams=(1, 2)).analyzer()("Send us money")
+        ['send', 'us', 'money', 'send us', 'us money']
+        """
         return _analyzer(self.lowercase, self.pattern, self.ngrams, self.stop_words)
 
     def parse(self, text: str) -> str:
-        """The text itself."""
+        """Return the text unchanged.
+
+        Parameters
+        ----------
+        text : str
+            Typed text.
+
+        Returns
+        -------
+        str
+            The same text.
+
+        Examples
+        --------
+        >>> from countwise import Text
+        >>> Text("mail").parse("send us money")
+        'send us money'
+        """
         return text
 
 
@@ -234,10 +365,13 @@ def _word_index(words: tuple[str, ...]) -> dict[str, int]:
 def _analyzer(
     lowercase: bool, pattern: str, ngrams: tuple[int, int], stop_words: tuple[str, ...]
 ) -> Callable[[str], list[str]]:
-    """Cut a text into words as scikit-learn's CountVectorizer does: lower case, pattern, stop words, n-grams."""
+    """Return a function that splits documents like CountVectorizer: lower case, pattern, stop words, n-grams."""
     tokens = re.compile(pattern)
     if tokens.groups > 1:
-        raise SchemaError("The pattern of a word has more than one capturing group.", hint="use (?:...).")
+        raise SchemaError(
+            f"pattern={pattern!r} has {tokens.groups} capturing groups; at most one is allowed.",
+            hint="use non-capturing groups, (?:...).",
+        )
     shortest, longest = ngrams
     stopped = frozenset(stop_words)
 
@@ -252,20 +386,20 @@ def _analyzer(
 
 
 def _texts(column: Column, name: str) -> list[str | None]:
-    """The texts, None where missing; anything else is an error."""
+    """Return the documents, None where missing; any other value is an error."""
     if is_sparse(column):
-        raise SchemaError(f"{name!r} is declared as text; the column is a sparse matrix.")
-    cells = (column.objects() if isinstance(column, Coded) else column).tolist()
-    for row, cell in enumerate(cells):
-        if not isinstance(cell, str) and not is_missing(cell):
+        raise SchemaError(f"{name!r} is declared as text, but the column is a sparse matrix.")
+    values = (column.objects() if isinstance(column, Coded) else column).tolist()
+    for row, value in enumerate(values):
+        if not isinstance(value, str) and not is_missing(value):
             raise SchemaError(
-                f"{name!r} is declared as text; row {row} holds {cell!r}.",
-                hint="make every cell a string, or None where it is missing.",
+                f"{name!r} is declared as text, but its value in row {row} is {value!r}.",
+                hint="convert every value to a string, and use None for missing values.",
                 row=row,
             )
-    return [cell if isinstance(cell, str) else None for cell in cells]
+    return [value if isinstance(value, str) else None for value in values]
 
 
 def text_if_named(attribute: Attribute, *, named: bool) -> Attribute:
-    """A text, if the user gives a column of strings a distribution of words by name; else the attribute as it is."""
+    """Return a text attribute if `named` and the column has strings without a declared domain; else the attribute."""
     return Text(attribute.name) if named and isinstance(attribute, Nominal) and attribute.grows else attribute

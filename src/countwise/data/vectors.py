@@ -1,7 +1,7 @@
-"""Several attributes taken together: one vector a row.
+"""Several attributes combined to one vector per row.
 
-A distribution of whole rows has one tally over many columns. Its attribute is a `Vector`; encoded, it is
-a list of columns of numbers with NaN for missing.
+A multivariate distribution has one tally over many columns. Its attribute is a `Vector`, which is encoded as a list
+of numeric columns with NaN for missing values.
 """
 
 from __future__ import annotations
@@ -16,14 +16,21 @@ from numpy.typing import NDArray
 
 from countwise._typing import Floats
 from countwise.data.attributes import Attribute, Nominal
-from countwise.errors import SchemaError
+from countwise.errors import SchemaError, listed
 
 __all__ = ["Vector", "cells_of", "chosen_cells", "numbers_of_codes"]
 
 
 @dataclass(frozen=True, slots=True)
 class Vector(Attribute):
-    """Attributes that are one. A nominal one gives a number for each of its values: 1 where it is the row's, else 0.
+    """Several attributes combined to one; a nominal attribute is one-hot encoded.
+
+    Parameters
+    ----------
+    name : str
+        Name of the vector.
+    attributes : tuple of Attribute, default=()
+        The attributes.
 
     Examples
     --------
@@ -38,12 +45,12 @@ class Vector(Attribute):
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """How many numbers come of each attribute."""
+        """Number of components of each attribute: its number of values if nominal, else 1."""
         return tuple(len(a.values) if isinstance(a, Nominal) else 1 for a in self.attributes)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """A name for each number."""
+        """Name of each component."""
         return tuple(
             name
             for a in self.attributes
@@ -52,29 +59,33 @@ class Vector(Attribute):
 
     @property
     def owners(self) -> NDArray[np.intp]:
-        """The position of the attribute that each number comes of."""
+        """Position of the attribute of each component."""
         return np.repeat(np.arange(len(self.attributes)), self.widths)
 
     def _join(self, other: Self) -> Self:
-        """The vector whose attributes have the domains of both."""
-        if [a.name for a in self.attributes] != [a.name for a in other.attributes]:
-            raise SchemaError("The two parts do not have the same columns.")
+        """Return the vector whose attributes have the union of both domains."""
+        names, others = [a.name for a in self.attributes], [a.name for a in other.attributes]
+        if names != others:
+            raise SchemaError(
+                "Both parts of the data must have the same columns in the same order, "
+                f"but they have {listed(names)} and {listed(others)}."
+            )
         pairs = zip(self.attributes, other.attributes, strict=True)
         return dataclasses.replace(self, attributes=tuple(a if a == b else a.join(b) for a, b in pairs))
 
     def without(self, counts: Mapping[str, NDArray[Any]]) -> Vector:
-        """The vector less the values that nothing is left of; counts of the nominal attributes by name."""
-        left = (a.without(counts[a.name]) if isinstance(a, Nominal) else a for a in self.attributes)
-        return dataclasses.replace(self, attributes=tuple(left))
+        """Return the vector without the values whose count is zero; `counts` has the nominal attributes by name."""
+        kept = (a.without(counts[a.name]) if isinstance(a, Nominal) else a for a in self.attributes)
+        return dataclasses.replace(self, attributes=tuple(kept))
 
     def places_in(self, other: Vector) -> NDArray[np.intp]:
-        """Where each of these numbers stands in a vector with other domains; -1 where it does not."""
+        """Return the position of each component in a vector with other domains; -1 if it is not in it."""
         place = {name: i for i, name in enumerate(_keys(other))}
         return np.array([place.get(name, -1) for name in _keys(self)], dtype=np.intp)
 
 
 def _keys(vector: Vector) -> list[tuple[Any, ...]]:
-    """What tells numbers apart, whatever their values are written like."""
+    """Return a unique key of each component; unlike names, keys distinguish the values 1 and "1"."""
     return [
         key
         for a in vector.attributes
@@ -83,7 +94,7 @@ def _keys(vector: Vector) -> list[tuple[Any, ...]]:
 
 
 def numbers_of_codes(a: Nominal, codes: NDArray[Any]) -> list[NDArray[Any]]:
-    """A column of 0 and 1 for each value of a nominal attribute; NaN where the cell is missing or never seen."""
+    """Return a 0/1 column for each value of a nominal attribute; NaN where the value is missing or unseen."""
     unknown = codes >= a.missing
     if not unknown.any():
         return [(codes == code).view(np.uint8) for code in range(len(a.values))]
@@ -91,9 +102,9 @@ def numbers_of_codes(a: Nominal, codes: NDArray[Any]) -> list[NDArray[Any]]:
 
 
 def cells_of(attributes: Sequence[Attribute], columns: Sequence[NDArray[Any]]) -> Floats:
-    """Encoded columns as one matrix: numbers, and codes as numbers, NaN where a cell is missing or never seen.
+    """Return encoded columns as one matrix of numbers and codes, NaN where a value is missing or unseen.
 
-    It may share the memory of a single column.
+    The result may be a view if there is only one column.
     """
     if len(columns) == 1 and columns[0].dtype == np.float64:
         return columns[0].reshape(-1, 1)
@@ -106,7 +117,7 @@ def cells_of(attributes: Sequence[Attribute], columns: Sequence[NDArray[Any]]) -
 
 
 def chosen_cells(cells: Floats, columns: Sequence[int] | NDArray[np.intp]) -> Floats:
-    """Some columns of a matrix; the matrix itself if they are all of them."""
+    """Select columns of a matrix; return the matrix itself if all are selected."""
     if len(columns) == cells.shape[1]:
         return cells
     return np.ascontiguousarray(cells[:, columns])

@@ -1,1 +1,1 @@
-"""Gaussian discriminants: one normal distribution of whole rows for each class."""
+"""Gaussian discriminant analysis: a normal distribution of whole rows for each class."""

@@ -1,4 +1,4 @@
-"""Which columns make a covariance singular: those without spread, and those that repeat others."""
+"""Find the columns that make a covariance matrix singular: constant columns and linear combinations of others."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ from countwise.working.numbers import number
 
 __all__ = ["LEAST", "Redundant", "flat", "redundant"]
 
-LEAST = 1e-11  # share of a column's variance that the columns before it leave open
-_SMALL = 1e-290  # a variance that is next to nothing, or the square of numbers too small to be squared
+LEAST = 1e-11  # smallest fraction of a column's variance not explained by the columns before it
+_SMALL = 1e-290  # a variance that counts as 0; squares of tiny numbers underflow
 _MOST_TERMS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Redundant:
-    """A column that makes a covariance singular."""
+    """A column that makes a covariance matrix singular."""
 
     column: int
     name: str
-    why: str  # "is constant", or the combination of others that it is
-    separates: bool  # whether classes differ in it although it has no spread of its own within them
+    why: str  # "is constant", or the linear combination of other columns that it equals
+    separates: bool  # whether its class means differ although it is redundant within the classes
 
     def __str__(self) -> str:
         return f"{self.name!r} {self.why}"
 
 
 def flat(n: Floats, mean: Floats, m2: Floats) -> Flags:
-    """Which columns have no spread within the classes, from (n, mean, M2) of each class and column."""
+    """Return which columns are constant within the classes, from (n, mean, M2) of each class and column."""
     total = np.maximum(n.sum(axis=0), 1e-300)
     resolution = (8 * np.finfo(float).eps * np.abs(np.where(n > 0, mean, 0.0)).max(axis=0)) ** 2
     return np.asarray(m2.sum(axis=0) / total <= np.maximum(resolution, _SMALL))
 
 
 def redundant(covariance: Floats, mean: Floats, names: Sequence[str], least: float = LEAST) -> list[Redundant]:
-    """The columns to leave out so that the covariance within the classes can be inverted; the earlier column stays.
+    """Return the columns to exclude so that the within-class covariance is invertible; earlier columns are kept.
 
-    The means say whether classes differ in a column without spread. At least the share `least` of a column's variance
-    must be left open by the columns before it.
+    A column is kept if at least the fraction `least` of its variance is not explained by the columns before it. The
+    class means show whether the classes differ in a redundant column.
     """
     variance = np.diag(covariance)
     resolution = (8 * np.finfo(float).eps * np.abs(mean).max(axis=0)) ** 2
@@ -52,7 +52,7 @@ def redundant(covariance: Floats, mean: Floats, names: Sequence[str], least: flo
         return []
     found: list[Redundant] = []
     kept: list[int] = []
-    lower = np.zeros_like(r)  # of Cholesky's factor of the columns kept, row by row
+    lower = np.zeros_like(r)  # Cholesky factor of the kept columns, row by row
     for j in range(len(r)):
         if flat[j]:
             found.append(_constant(j, mean, names, resolution))
@@ -71,7 +71,7 @@ def redundant(covariance: Floats, mean: Floats, names: Sequence[str], least: flo
 
 
 def _is_sound(r: Floats, least: float) -> bool:
-    """Whether no column of a correlation matrix comes near to being a combination of those before it."""
+    """Return whether no column of a correlation matrix is close to a linear combination of those before it."""
     try:
         return bool((np.diag(np.linalg.cholesky(r)) ** 2).min() > 10 * least)
     except np.linalg.LinAlgError:
@@ -86,11 +86,11 @@ def _constant(j: int, mean: Floats, names: Sequence[str], resolution: Floats) ->
 
 
 def _combination(j: int, kept: Sequence[int], covariance: Floats, mean: Floats, names: Sequence[str]) -> Redundant:
-    """The kept columns that make up another, and whether the classes' means do so too."""
+    """Describe a column as a linear combination of kept columns, and check whether the class means agree with it."""
     part = np.ix_(kept, kept)
     sd = np.sqrt(np.diag(covariance))
     inner = covariance[part] / np.outer(sd[kept], sd[kept])
-    slopes = np.linalg.solve(inner, covariance[kept, j] / (sd[kept] * sd[j]))  # in deviations
+    slopes = np.linalg.solve(inner, covariance[kept, j] / (sd[kept] * sd[j]))  # of standardized columns
     used = [k for k in range(len(kept)) if abs(slopes[k]) > 1e-6]
     rest = mean[:, j] / sd[j] - (mean[:, kept] / sd[kept]) @ slopes
     size = np.abs(mean[:, j] / sd[j]).max() + float(np.abs(mean[:, kept] / sd[kept] * slopes).sum(axis=1).max())
@@ -106,7 +106,7 @@ def _combination(j: int, kept: Sequence[int], covariance: Floats, mean: Floats, 
 
 
 def _written(terms: Sequence[tuple[float, str]], constant: float, size: float) -> str:
-    """``2·a - b + 3``."""
+    """Return a linear combination as text, such as ``2·a - b + 3``."""
     text = ""
     for slope, name in terms:
         sign = ("-" if slope < 0 else "") if not text else (" - " if slope < 0 else " + ")

@@ -1,8 +1,8 @@
-"""EM for Gaussian classes with missing cells, from the scatter tallies alone.
+"""EM algorithm for normal classes with missing values, from the scatter tallies alone.
 
-Rows in which the same cells are there enter only through their number, mean and scatter; so a step
-costs as much as there are patterns of missing cells, however many rows there are. Steps are taken three at a
-time and the path between them is drawn out (squared extrapolation), which saves most of them where much is missing.
+Rows with the same pattern of missing values enter only through their number, mean and scatter matrix. The cost of an
+iteration is therefore proportional to the number of patterns, not of rows. Iterations are accelerated by squared
+extrapolation (SQUAREM), which saves most of them where many values are missing.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from countwise.tallies._cells import PatternMoments
 __all__ = ["EMEstimate", "em"]
 
 Places = NDArray[np.intp]
-_TOLERANCE = 1e-10  # a step that moves nothing by more than this share of a deviation is the last
+_TOLERANCE = 1e-10  # EM stops when no parameter changes by more than this fraction of a standard deviation
 _MOST_STEPS = 3000
-_JITTER = 1e-12  # eigenvalues of a correlation matrix below this are none
+_JITTER = 1e-12  # eigenvalues of a correlation matrix below this count as 0
 
 
 class EMEstimate(NamedTuple):
-    """Gaussians, one a class, over all columns."""
+    """Means and scatter matrices of all columns, for each class."""
 
     n: Floats  # (classes,)
     mean: Floats  # (classes, columns)
-    scatter: Floats  # (classes, columns, columns): expected, about the class means
+    scatter: Floats  # (classes, columns, columns): expected scatter about the class means
     n_iter: int
 
 
 class _State(NamedTuple):
-    """Where EM stands: means, and one covariance or one a class; all in units of the columns' deviations."""
+    """Current means, and one covariance or one for each class; all in units of the columns' standard deviations."""
 
     mean: Floats  # (classes, columns)
     covariance: Floats  # (1 or classes, columns, columns)
@@ -48,38 +48,41 @@ class _State(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Cells (a pattern of missing columns in a class) with as many columns there as each other."""
+    """Patterns of missing values in a class ("cells") with equally many known columns."""
 
     classes: Places  # (cells,)
     n: Floats  # (cells,)
-    mean: Floats  # (cells, there)
-    there: Places  # (cells, there)
-    gone: Places  # (cells, gone)
-    heavy: Places  # the cells that have a scatter of their own
-    scatter: Floats  # (heavy, there, there)
-    which: Places  # (cells,): the regression of each
-    first: Places  # (regressions,): a cell that has it
+    mean: Floats  # (cells, known)
+    known: Places  # (cells, known): indices of the known columns
+    gone: Places  # (cells, gone): indices of the missing columns
+    heavy: Places  # cells with a scatter matrix, that is with more than one distinct row
+    scatter: Floats  # (heavy, known, known)
+    which: Places  # (cells,): index of the regression that each cell uses
+    first: Places  # (regressions,): a cell that uses it
 
 
 def em(
     patterns: Sequence[tuple[Flags, PatternMoments]], mean: Floats, variance: Floats, *, shared: bool
 ) -> EMEstimate:
-    """The Gaussians under which the cells that are there are likeliest; mean and variance are where to start."""
+    """Return the maximum likelihood estimate for the known values, starting from the given mean and variance."""
     scale, center = np.sqrt(variance.mean(axis=0)), mean.mean(axis=0)
     groups = _grouped(patterns, center, scale, shared=shared)
     diagonal = np.stack([np.diag(v) for v in variance / scale**2])
     here = _State((mean - center) / scale, diagonal.mean(axis=0, keepdims=True) if shared else diagonal)
     here, steps, moved = _climbed(groups, here)
     if moved >= _TOLERANCE:
-        warn(f"EM over the missing cells still moved by {moved:.1g} of a deviation after {steps} steps.")
+        warn(
+            f"EM for the missing values did not converge in {steps} iterations; the last one changed a parameter by "
+            f"{moved:.1g} standard deviations."
+        )
     n, _, scatter = _expected(groups, here, by_class=True)
     found = here.mean * scale + center
-    found = np.where(np.abs(found) < 1e-14 * (np.abs(center) + scale), 0.0, found)  # what rounding left of nothing
+    found = np.where(np.abs(found) < 1e-14 * (np.abs(center) + scale), 0.0, found)  # rounding errors about 0
     return EMEstimate(n, found, scatter * np.outer(scale, scale), steps)
 
 
 def _climbed(groups: Sequence[_Group], here: _State) -> tuple[_State, int, float]:
-    """EM until it converges: two steps, a leap along their curve, and a step to make sure."""
+    """Iterate EM until it converges: two steps, then an extrapolation along their path."""
     steps, moved, last = 0, np.inf, np.inf
     while steps < _MOST_STEPS:
         one = _step(groups, here)
@@ -90,14 +93,14 @@ def _climbed(groups: Sequence[_Group], here: _State) -> tuple[_State, int, float
         two = _step(groups, one)
         leap = _leap(here, one, two)
         steps += 1
-        # a leap that led farther from rest than the last did is not taken
+        # no extrapolation after one that led away from the optimum
         here = two if leap is None or moved > 2 * last else leap
         last = moved
     return here, steps, moved
 
 
 def _leap(here: _State, one: _State, two: _State) -> _State | None:
-    """Where the two steps seem to lead; None if that is no covariance."""
+    """Extrapolate two EM steps (SQUAREM); None if the result is not a valid covariance."""
     r = [b - a for a, b in zip(here, one, strict=True)]
     v = [(c - b) - d for b, c, d in zip(one, two, r, strict=True)]
     curve = sum(float((part**2).sum()) for part in v)
@@ -116,7 +119,7 @@ def _leap(here: _State, one: _State, two: _State) -> _State | None:
 
 
 def _step(groups: Sequence[_Group], state: _State) -> _State:
-    """Fill the missing cells, and take means and covariances anew."""
+    """Return the means and covariances after one EM iteration."""
     n, mean, scatter = _expected(groups, state, by_class=len(state.covariance) > 1)
     if len(state.covariance) == 1:
         return _State(mean, scatter / n.sum())
@@ -136,7 +139,7 @@ def _grouped(
 def _group(found: Sequence[tuple[Flags, PatternMoments]], center: Floats, scale: Floats, *, shared: bool) -> _Group:
     n = np.stack([cells.n for _, cells in found])
     pattern, classes = np.nonzero(n > 0)
-    there = np.stack([np.flatnonzero(mask) for mask, _ in found])[pattern]
+    known = np.stack([np.flatnonzero(mask) for mask, _ in found])[pattern]
     gone = np.stack([np.flatnonzero(~mask) for mask, _ in found])[pattern]
     mean = np.stack([found[p][1].mean[c] for p, c in zip(pattern.tolist(), classes.tolist(), strict=True)])
     heavy, scatter = [], []
@@ -144,15 +147,15 @@ def _group(found: Sequence[tuple[Flags, PatternMoments]], center: Floats, scale:
         own = found[p][1].scatter
         if own is not None and own[c].any():
             heavy.append(i)
-            scatter.append(own[c] / np.outer(scale[there[i]], scale[there[i]]))
+            scatter.append(own[c] / np.outer(scale[known[i]], scale[known[i]]))
     which = pattern if shared else np.arange(len(pattern))
     _, first, which = np.unique(which, return_index=True, return_inverse=True)
-    size = there.shape[1]
+    size = known.shape[1]
     return _Group(
         classes=classes,
         n=n[pattern, classes],
-        mean=(mean - center[there]) / scale[there],
-        there=there,
+        mean=(mean - center[known]) / scale[known],
+        known=known,
         gone=gone,
         heavy=np.array(heavy, dtype=np.intp),
         scatter=np.array(scatter).reshape(len(heavy), size, size),
@@ -162,7 +165,7 @@ def _group(found: Sequence[tuple[Flags, PatternMoments]], center: Floats, scale:
 
 
 def _expected(groups: Sequence[_Group], state: _State, *, by_class: bool) -> tuple[Floats, Floats, Floats]:
-    """Expected number, mean and scatter of the complete rows; the scatter of each class, or of all together."""
+    """Return the expected number, mean and scatter of the complete rows; the scatter by class or in total."""
     k, d = state.mean.shape
     n, total = np.zeros(k), np.zeros((k, d))
     scatter = np.zeros((k if by_class else 1, d, d))
@@ -172,12 +175,12 @@ def _expected(groups: Sequence[_Group], state: _State, *, by_class: bool) -> tup
         rows = np.zeros((len(group.n), d))
         into = group.classes if by_class else np.zeros_like(group.classes)
         place = np.arange(len(rows))[:, None]
-        rows[place, group.there] = group.mean
+        rows[place, group.known] = group.mean
         if len(group.heavy):
-            _add(scatter, group.scatter, into[group.heavy], group.there[group.heavy], group.there[group.heavy])
+            _add(scatter, group.scatter, into[group.heavy], group.known[group.heavy], group.known[group.heavy])
         if group.gone.shape[1]:
             slope, left = _regressions(group, state.covariance, precision)
-            mu = state.mean[group.classes[:, None], group.there]
+            mu = state.mean[group.classes[:, None], group.known]
             rise = np.einsum("mgt,mt->mg", slope[group.which], group.mean - mu)
             rows[place, group.gone] = state.mean[group.classes[:, None], group.gone] + rise
             _add(scatter, group.n[:, None, None] * left[group.which], into, group.gone, group.gone)
@@ -197,19 +200,19 @@ def _expected(groups: Sequence[_Group], state: _State, *, by_class: bool) -> tup
 
 
 def _add_heavy(scatter: Floats, group: _Group, slope: Floats, into: Places) -> None:
-    """What missing columns inherit of the scatter that cells have of their own."""
+    """Add the scatter of the missing columns that follows from the scatter of the known ones by regression."""
     if not len(group.heavy):
         return
     own = slope[group.which[group.heavy]]
-    there, gone, to = group.there[group.heavy], group.gone[group.heavy], into[group.heavy]
+    known, gone, to = group.known[group.heavy], group.gone[group.heavy], into[group.heavy]
     across = own @ group.scatter
-    _add(scatter, across, to, gone, there)
-    _add(scatter, across.swapaxes(1, 2), to, there, gone)
+    _add(scatter, across, to, gone, known)
+    _add(scatter, across.swapaxes(1, 2), to, known, gone)
     _add(scatter, across @ own.swapaxes(1, 2), to, gone, gone)
 
 
 def _precision(covariance: Floats) -> Floats | None:
-    """The inverse of each covariance, if all of them can be inverted with digits to spare."""
+    """Return the inverse of each covariance, or None if any of them is nearly singular."""
     try:
         np.linalg.cholesky(covariance - 1e-9 * np.eye(covariance.shape[1]))
         return np.asarray(np.linalg.inv(covariance))
@@ -218,24 +221,24 @@ def _precision(covariance: Floats) -> Floats | None:
 
 
 def _regressions(group: _Group, covariance: Floats, precision: Floats | None) -> tuple[Floats, Floats]:
-    """The slopes of what is gone on what is there, and the covariance that they leave."""
-    there, gone = group.there[group.first], group.gone[group.first]
+    """Return the slopes of the missing columns on the known ones, and the residual covariance."""
+    known, gone = group.known[group.first], group.gone[group.first]
     own = (group.classes[group.first] if len(covariance) > 1 else np.zeros_like(group.first))[:, None, None]
-    if precision is not None:  # few columns are gone, mostly: theirs is the smaller system
+    if precision is not None:  # usually few columns are missing, so their system is the smaller one
         within = precision[own, gone[:, :, None], gone[:, None, :]]
         left = np.linalg.inv(within)
-        slope = -left @ precision[own, gone[:, :, None], there[:, None, :]]
+        slope = -left @ precision[own, gone[:, :, None], known[:, None, :]]
         return np.asarray(slope), np.asarray(left)
-    known = covariance[own, there[:, :, None], there[:, None, :]]
-    across = covariance[own, gone[:, :, None], there[:, None, :]]
-    # columns that repeat each other: any of them tells what all tell
-    slope = across @ np.linalg.pinv(known, rcond=_JITTER, hermitian=True)
+    inner = covariance[own, known[:, :, None], known[:, None, :]]
+    across = covariance[own, gone[:, :, None], known[:, None, :]]
+    # collinear columns: the pseudoinverse uses them together
+    slope = across @ np.linalg.pinv(inner, rcond=_JITTER, hermitian=True)
     left = covariance[own, gone[:, :, None], gone[:, None, :]] - slope @ across.swapaxes(1, 2)
     return slope, left
 
 
 def _add(to: Floats, parts: Floats, into: Places, rows: Places, columns: Places) -> None:
-    """Add each cell's matrix to that of its class, at its own rows and columns."""
+    """Add the matrix of each cell to that of its class, at the cell's rows and columns."""
     k, d, _ = to.shape
     flat = (into[:, None, None] * d + rows[:, :, None]) * d + columns[:, None, :]
     to += np.bincount(flat.ravel(), weights=parts.ravel(), minlength=k * d * d).reshape(k, d, d)

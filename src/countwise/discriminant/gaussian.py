@@ -1,4 +1,4 @@
-"""Joint Gaussian: whole rows with a normal distribution of several columns in each class (002, 003)."""
+"""Joint Gaussian distribution: a multivariate normal for whole rows in each class."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ __all__ = ["JointGaussian"]
 
 
 Patterns = list[tuple[Flags, PatternMoments]]
-_TINY = 1e-145  # squares of numbers below this are no longer exact
+_TINY = 1e-145  # squares of smaller numbers lose precision
 
 
 class DiscriminantSample:
-    """The columns in use, and their moments.
+    """The used columns, and their moments.
 
-    Where columns are unrelated, each value of a nominal one may have its number. Rows with missing cells count unless
-    `missing` is "complete".
+    With `unrelated` columns (no covariances), all indicator columns of a nominal attribute are used; otherwise the
+    first is dropped. Rows with missing values count unless `missing` is "complete".
     """
 
     def __init__(self, tally: Scatter, *, missing: str, unrelated: bool) -> None:
@@ -48,35 +48,35 @@ class DiscriminantSample:
             else:
                 self.left_out[tally.of.names[j]] = "never seen"
         if not used:
-            raise TooFewRows("There is no column of which any cell is there: nothing can be learned.")
+            raise TooFewRows("Every value of every column is missing; there is nothing to learn from.")
         self.weight = every[0].max(axis=1)  # (classes,)
         self._use(np.array(used, dtype=np.intp))
         self._note_borrowed()
         self._refuse_tiny()
 
     def _use(self, columns: NDArray[np.intp]) -> None:
-        """Use these columns: their patterns of missing cells, and moments; rows without any of them tell nothing."""
+        """Select columns, with their moments by pattern of missing values; rows without known values are ignored."""
         self.columns, self.names = columns, tuple(self.tally.of.names[j] for j in columns.tolist())
         found: Patterns = []
-        for there, cells in self.tally.patterns:
-            used = there[self.columns]
+        for known, cells in self.tally.patterns:
+            used = known[self.columns]
             if used.any():
-                own = (np.cumsum(there) - 1)[self.columns[used]]
+                own = (np.cumsum(known) - 1)[self.columns[used]]
                 found.append((used, _columns_of(cells, own)))
         if self.missing == "complete":
-            found = [(there, cells) for there, cells in found if there.all()]
+            found = [(known, cells) for known, cells in found if known.all()]
             self._refuse_incomplete(sum((cells.n for _, cells in found), np.zeros(self.n_classes)))
         self.patterns = found
-        # (n, mean, M2) of each column in use, (classes, columns)
+        # (n, mean, M2) of each used column, (classes, columns)
         self.margins = margins_of(found, self.n_classes, len(columns))
-        self.is_complete = all(there.all() for there, _ in found)
+        self.is_complete = all(known.all() for known, _ in found)
 
     def _refuse_incomplete(self, n: Floats) -> None:
         for c, label in enumerate(self.classes):
             if self.weight[c] > 0 and n[c] == 0:
                 raise TooFewRows(
-                    f"Class {label!r} has no row without a missing cell.",
-                    hint="missing='em' learns from rows with gaps too.",
+                    f"Class {label!r} has no row without missing values.",
+                    hint="use missing='em' to learn from incomplete rows too.",
                 )
 
     def _refuse_tiny(self) -> None:
@@ -86,7 +86,7 @@ class DiscriminantSample:
         for name, most, spread in zip(self.names, size.tolist(), variance.tolist(), strict=True):
             if 0 < most < _TINY and spread < _TINY**2:
                 raise TableError(
-                    f"{name!r} holds numbers too small to be squared (below about 1e-145).",
+                    f"The numbers of {name!r} are too small: their squares underflow (below about 1e-145).",
                     hint="rescale the column.",
                 )
 
@@ -95,31 +95,31 @@ class DiscriminantSample:
         for c, label in enumerate(self.classes):
             gone = [self.names[j] for j in np.flatnonzero(~(n[c] > 0))]
             if self.weight[c] > 0 and gone:
-                warn(f"Class {label!r} has no value of {listed(gone)}: the mean of the other classes is taken.")
+                warn(f"Class {label!r} has no value of {listed(gone)}; the mean of the other classes is used.")
 
     @property
     def means(self) -> Floats:
-        """The mean of each class and column; of all classes where a class has no value."""
+        """The mean of each class and column; the mean of all classes where a class has no value."""
         n, mean, _ = self.margins
         overall = (n * mean).sum(axis=0) / np.maximum(n.sum(axis=0), 1e-300)
         return np.where(n > 0, mean, overall)
 
     def drop(self, why: dict[int, str]) -> None:
-        """Leave some of the columns out, and say why."""
-        self.left_out.update({self.names[j]: words for j, words in why.items()})
+        """Exclude columns, given by index with the reason for each."""
+        self.left_out.update({self.names[j]: reason for j, reason in why.items()})
         self._use(np.delete(self.columns, list(why)))
 
-    def leave_out_constants(self) -> None:
-        """Columns that are the same in all rows have no say, and must not thin out the spread of the others."""
+    def drop_constants(self) -> None:
+        """Exclude columns that are equal in all rows, because they would lower a common variance."""
         apart = np.ptp(self.means, axis=0) > 8 * np.finfo(float).eps * np.abs(self.means).max(axis=0)
         self.drop(dict.fromkeys(np.flatnonzero(flat(*self.margins) & ~apart).tolist(), "constant"))
 
     @property
     def cells(self) -> PatternMoments:
-        """The moments of the rows that are complete in the columns in use."""
+        """The moments of the rows that are complete in the used columns."""
         total = nothing(self.n_classes, len(self.columns), higher=self.tally.higher)
-        for there, cells in self.patterns:
-            if there.all():
+        for known, cells in self.patterns:
+            if known.all():
                 total = merged(total, cells)
         return total
 
@@ -129,21 +129,21 @@ class DiscriminantSample:
         return float(self.cells.n.sum())
 
     def estimate(self, *, shared: bool) -> EMEstimate:
-        """Means and scatters of the complete rows, or of all rows by EM."""
+        """Return the means and scatter matrices of the complete rows, or of all rows by EM."""
         means = self.means
         if self.is_complete:
             total = self.cells
             return EMEstimate(total.n, np.where(total.n[:, None] > 0, total.mean, means), total.scattered(), 0)
         n, _, m2 = self.margins
-        moving = np.flatnonzero(~flat(*self.margins))  # EM would only creep towards a spread of 0
+        moving = np.flatnonzero(~flat(*self.margins))  # EM would converge only slowly to a variance of 0
         scatter = np.zeros((self.n_classes, len(self.columns), len(self.columns)))
         if len(moving) == 0:
             return EMEstimate(self.weight, means, scatter, 0)
         patterns = []
-        for there, cells in self.patterns:
-            kept = there[moving]
+        for known, cells in self.patterns:
+            kept = known[moving]
             if kept.any():
-                patterns.append((kept, _columns_of(cells, (np.cumsum(there) - 1)[moving[kept]])))
+                patterns.append((kept, _columns_of(cells, (np.cumsum(known) - 1)[moving[kept]])))
         pooled = (m2.sum(axis=0) / np.maximum(n.sum(axis=0), 1e-300))[moving]
         variance = np.broadcast_to(pooled, (self.n_classes, len(moving)))
         if not shared:
@@ -156,7 +156,7 @@ class DiscriminantSample:
 
 
 def _columns_of(cells: PatternMoments, places: NDArray[np.intp]) -> PatternMoments:
-    """The moments of some of the numbers."""
+    """Return the moments of some columns."""
 
     def square(m: Floats | None) -> Any:
         return None if m is None else m[:, places[:, None], places[None, :]]
@@ -166,7 +166,7 @@ def _columns_of(cells: PatternMoments, places: NDArray[np.intp]) -> PatternMomen
 
 
 def _numbers(of: Vector, *, every: bool) -> list[int]:
-    """The numbers in use: of each nominal attribute all but the first, which follows from the others."""
+    """Return the indices of the used columns; without `every`, the first indicator of each nominal one is dropped."""
     used: list[int] = []
     at = 0
     for a, width in zip(of.attributes, of.widths, strict=True):
@@ -177,38 +177,39 @@ def _numbers(of: Vector, *, every: bool) -> list[int]:
 
 
 def _shrunk(covariance: Floats, share: float) -> Floats:
-    """(1 - share) Σ + share (tr Σ / d) I."""
+    """Return (1 - share) Σ + share (tr Σ / d) I."""
     d = len(covariance)
     return (1 - share) * covariance + share * (np.trace(covariance) / d) * np.eye(d)
 
 
 def _standardized(covariance: Floats) -> tuple[Floats, Floats]:
-    """The covariance with every column brought to deviation 1, and the deviations."""
+    """Return the correlation matrix, and the standard deviations."""
     sd = np.sqrt(np.diag(covariance))
     sd = np.where(sd > 0, sd, 1.0)
     return covariance / np.outer(sd, sd), sd
 
 
 def _shrunk_by_scale(covariance: Floats, share: float) -> Floats:
-    """Shrunk after every column was brought to deviation 1, and taken back."""
+    """Shrink the correlation matrix, and convert the result back to a covariance."""
     r, sd = _standardized(covariance)
     return _shrunk(r, share) * np.outer(sd, sd)
 
 
 def _ledoit_wolf_share(cells: PatternMoments, c: int) -> float:
-    """How much Ledoit and Wolf would shrink class c's covariance, each column brought to deviation 1 first.
+    """Return the Ledoit-Wolf shrinkage of the covariance of class c, for standardized columns.
 
-    The noise of the covariance against its distance from (tr Σ / d) I; it needs the fourth moments.
+    It is the variance of the sample covariance relative to its distance from (tr Σ / d) I, and needs the fourth
+    moments.
     """
-    assert cells.higher is not None  # noqa: S101 - they were asked for
+    assert cells.higher is not None  # noqa: S101 - requested by JointGaussian.blank
     n, d = float(cells.n[c]), cells.mean.shape[1]
     if d == 1 or n <= 0:
         return 0.0
     covariance, sd = _standardized(cells.scattered()[c] / n)
     if sd.min() < 1e-70:
         raise TableError(
-            "Some numbers are too small for their fourth powers (below about 1e-70).",
-            hint="rescale the columns; shrinkage='oas' does with squares.",
+            "Some numbers are too small for shrinkage='auto': their fourth powers underflow (below about 1e-70).",
+            hint="rescale the columns, or use shrinkage='oas', which needs only squares.",
         )
     fourth = cells.higher[1][c] / np.outer(sd**2, sd**2)
     mu = float(np.trace(covariance)) / d
@@ -220,7 +221,7 @@ def _ledoit_wolf_share(cells: PatternMoments, c: int) -> float:
 
 
 def _oas_share(covariance: Floats, n: float) -> float:
-    """How much the oracle-approximating formula shrinks, each column brought to deviation 1 first."""
+    """Return the oracle-approximating shrinkage (OAS) of a covariance, for standardized columns."""
     d = len(covariance)
     if d == 1:
         return 0.0
@@ -230,7 +231,7 @@ def _oas_share(covariance: Floats, n: float) -> float:
     return 1.0 if below <= 0 else min(above / below, 1.0)
 
 
-_CREEPING = 1e-6  # of a column's variance
+_CREEPING = 1e-6  # the same as LEAST, after EM, which converges only slowly to a singular covariance
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,30 +245,31 @@ class JointGaussian:
     shows_infinity: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        kinds = ("shared", "own", "diagonal", "spherical")
-        check_settings(self, covariance=kinds, divisor=("n", "n-classes"), missing=("em", "complete"))
+        covariances = ("shared", "own", "diagonal", "spherical")
+        check_settings(self, covariance=covariances, divisor=("n", "n-classes"), missing=("em", "complete"))
         share = self.shrinkage
         number = isinstance(share, int | float | np.number) and not isinstance(share, bool)
         if not (0 <= share <= 1 if number else share is None or share in ("auto", "oas")):
             raise OptionError(
-                f"shrinkage={share!r} is unknown.",
-                hint="give None, a number from 0 to 1, 'auto' (Ledoit-Wolf) or 'oas'.",
+                f"shrinkage must be None, a number from 0 to 1, 'auto' (Ledoit-Wolf) or 'oas', not {share!r}.",
+                hint="use 'auto' to let the data determine it.",
             )
         if self.shrinkage is not None and self.covariance not in ("shared", "own"):
             raise OptionError(
-                f"shrinkage has no meaning with covariance={self.covariance!r}: there are no correlations to shrink."
+                f"shrinkage is not available with covariance={self.covariance!r}: it has no correlations to shrink.",
+                hint="use covariance='shared' or 'own', or shrinkage=None.",
             )
 
     def blank(self, given: Nominal, of: Vector) -> Scatter:
-        """Means and scatter matrices; for Ledoit and Wolf also fourth moments."""
+        """Return an empty tally of means and scatter matrices; with fourth moments for Ledoit-Wolf shrinkage."""
         return Scatter(given, of, higher=isinstance(self.shrinkage, str) and self.shrinkage == "auto")
 
     def estimate(self, tally: Scatter) -> Any:
-        """Means and covariances, with what cannot be inverted left out or refused."""
+        """Estimate means and covariances; collinear columns are excluded, or raise an error."""
         if tally.worn:
             warn(
-                "Most of the data was forgotten: variances have lost precision. "
-                "Hint: fit again on the rows that remain."
+                "Most of the data was forgotten, so the variances have lost precision. "
+                "Hint: fit again on the remaining rows."
             )
         sample = DiscriminantSample(
             tally, missing=self.missing, unrelated=self.covariance in ("diagonal", "spherical")
@@ -277,26 +279,26 @@ class JointGaussian:
     def _diagonal(self, sample: DiscriminantSample) -> DiagonalNormal:
         spherical = self.covariance == "spherical"
         _refuse_flat(sample, "one variance for all" if spherical else "a variance")
-        sample.leave_out_constants()
+        sample.drop_constants()
         n, mean, m2 = sample.margins
         if spherical:
             cells = n.sum() - (0 if self.divisor == "n" else np.count_nonzero(n))
             if not cells > 0:
-                raise self._too_light(float(n.sum()), f"{np.count_nonzero(n)} means")
-            rule = f"one variance for all columns and classes, over {self._over('cells')}"
+                raise self._too_light(float(n.sum()), f"each of {np.count_nonzero(n)} means")
+            rule = f"one variance for all columns and classes, divisor {self._over('n values')}"
             sd, nobody = np.full(len(n), np.sqrt(float(m2.sum()) / cells)), np.zeros(len(n), dtype=bool)
             columns = zip(sample.names, sample.means.T, n.T, strict=True)
             parts = [GaussianDensity(name, own, sd, rows, nobody) for name, own, rows in columns]
         else:
             self._refuse_light(sample, n.max(axis=1), m2.max(axis=1))
-            rule = f"Gaussians over {self._over('n_c')}, no correlations"
+            rule = f"Gaussian without correlations, divisor {self._over('n_c')}"
             moments = zip(sample.names, n.T, mean.T, m2.T, strict=True)
             estimate = Gaussian("n" if self.divisor == "n" else "n-1").estimate
             parts = [estimate(Moments(sample.tally.given, Numeric(name), *own)) for name, *own in moments]
         return DiagonalNormal(sample.columns, parts, sample.left_out, rule, sample.n_complete, spherical)
 
     def _refuse_light(self, sample: DiscriminantSample, n: Floats, m2: Floats) -> None:
-        """Weights that add up to less than the means that the divisor takes away."""
+        """Raise an error if the weights sum to less than the number of means that the divisor subtracts."""
         if self.divisor == "n":
             return
         if self.covariance in ("own", "diagonal"):
@@ -304,19 +306,19 @@ class JointGaussian:
                 if m2[c] > 0 and n[c] <= 1:
                     raise self._too_light(float(n[c]), f"the mean of class {label!r}")
         elif n.sum() <= np.count_nonzero(n):
-            raise self._too_light(float(n.sum()), f"{np.count_nonzero(n)} means")
+            raise self._too_light(float(n.sum()), f"each of {np.count_nonzero(n)} means")
 
     def _too_light(self, weight: float, means: str) -> TooFewRows:
         return TooFewRows(
-            f"The weights add up to {weight:g}, and divisor={self.divisor!r} takes {means} away from that.",
-            hint="divisor='n' takes nothing away; or scale the weights.",
+            f"The weights sum to {weight:g}, too little for divisor={self.divisor!r}, which subtracts 1 for {means}.",
+            hint="use divisor='n', or scale up the weights.",
         )
 
     def _full(self, sample: DiscriminantSample) -> MultivariateNormal:
-        _refuse_lonely(sample, self)
+        _refuse_identical_rows(sample, self)
         estimate, covariance, shares, redundants = self._inverted(sample)
-        rule = f"Gaussian, Σ {'of all classes together' if self.covariance == 'shared' else 'of each class'}"
-        rule += f" over {self._over('n' if self.covariance == 'shared' else 'n_c')}"
+        rule = f"Gaussian, {'pooled Σ' if self.covariance == 'shared' else 'Σ of each class'}"
+        rule += f", divisor {self._over('n' if self.covariance == 'shared' else 'n_c')}"
         if shares.any():
             rule += f", shrunk by {', '.join(dict.fromkeys(f'{share:.3g}' for share in shares))}"
         return MultivariateNormal(
@@ -339,7 +341,7 @@ class JointGaussian:
         return f"{n} - {'1' if self.covariance in ('own', 'diagonal') else 'classes'}"
 
     def _inverted(self, sample: DiscriminantSample) -> tuple[EMEstimate, Floats, Floats, tuple[Redundant, ...]]:
-        """Means and covariances, after the columns that a covariance cannot do with are left out."""
+        """Return means and invertible covariances, after collinear and constant columns are excluded."""
         shared = self.covariance == "shared"
         estimate = sample.estimate(shared=shared)
         self._refuse_light(sample, estimate.n, np.einsum("kjj->kj", estimate.scatter).max(axis=1))
@@ -358,7 +360,7 @@ class JointGaussian:
         return estimate, covariance, shares, tuple(found)
 
     def _covariance(self, sample: DiscriminantSample, estimate: EMEstimate) -> tuple[Floats, Floats]:
-        """(columns, columns) of all classes, or (classes, columns, columns); and by how much each was shrunk."""
+        """Return the covariance of all classes or of each class, and the shrinkage of each."""
         n, scatter = estimate.n, estimate.scatter
         less = 0 if self.divisor == "n" else 1
         own = np.stack([s / (m - less) if m > less else s for s, m in zip(scatter, n, strict=True)])
@@ -366,7 +368,7 @@ class JointGaussian:
         by_scale = self.shrinkage in ("auto", "oas")
         if self.covariance == "own":
             shrink = _shrunk_by_scale if by_scale else _shrunk
-            # what has no spread of its own takes that of all classes, if it may be shrunk at all
+            # a class of identical rows gets the pooled covariance; without shrinkage it is an error
             spread = (np.einsum("kjj->kj", scatter) > 0).any(axis=1)
             own = np.where(spread[:, None, None], own, _pooled(estimate))
             own = np.stack([shrink(s, share) if share else s for s, share in zip(own, shares, strict=True)])
@@ -384,46 +386,47 @@ class JointGaussian:
             return 0.0
         if self.shrinkage == "auto" and sample.is_complete:
             return _ledoit_wolf_share(sample.cells, c)
-        if isinstance(self.shrinkage, str):  # the fourth moments of cells that are not there are not known
+        if isinstance(self.shrinkage, str):  # the fourth moments of missing values are unknown
             return _oas_share(covariance, n)
         return float(self.shrinkage)
 
 
 def _pooled(estimate: EMEstimate) -> Floats:
-    """The covariance of all classes together."""
+    """Return the pooled covariance of all classes."""
     return np.asarray(estimate.scatter.sum(axis=0) / max(float(estimate.n.sum()), 1e-300))
 
 
 def _no_spread(sample: DiscriminantSample, what: str) -> TooFewRows:
     rows, classes = float(sample.weight.sum()), int(np.count_nonzero(sample.weight))
     return TooFewRows(
-        f"No class has two different rows, so there is no spread to learn {what} from "
+        f"No class has two different rows, so {what} cannot be estimated "
         f"(n_samples={rows:g}, {classes} class{'es' * (classes > 1)}).",
-        hint="a nearest mean (PrototypeClassifier) or a Parzen density of a given width needs no spread.",
+        hint="use PrototypeClassifier, or ParzenClassifier with a given bandwidth, which need no variance.",
     )
 
 
 def _refuse_flat(sample: DiscriminantSample, what: str) -> None:
-    """Rows without any spread: say so before anything else."""
+    """Raise an error if every column is constant within the classes."""
     if flat(*sample.margins).all():
         raise _no_spread(sample, what)
 
 
-def _refuse_lonely(sample: DiscriminantSample, settings: JointGaussian) -> None:
-    """One row a class has no covariance: say so before anything else."""
+def _refuse_identical_rows(sample: DiscriminantSample, settings: JointGaussian) -> None:
+    """Raise an error, or warn, if a class of identical rows needs a covariance of its own."""
     _refuse_flat(sample, "a covariance")
     m2 = sample.margins[2]
     lonely = [label for c, label in enumerate(sample.classes) if sample.weight[c] > 0 and not (m2[c] > 0).any()]
     if settings.covariance != "own" or not lonely:
         return
     has = f"Class {lonely[0]!r} has" if len(lonely) == 1 else f"Classes {listed(lonely)} have"
-    told = f"{has} no two different rows, so there is no covariance of {'its' if len(lonely) == 1 else 'their'} own"
+    their = "its" if len(lonely) == 1 else "their"
+    problem = f"{has} no two different rows, so {their} covariance cannot be estimated"
     if settings.shrinkage is None:
         raise TooFewRows(
-            f"{told} (n_samples={sample.weight.sum():g}).",
-            hint="covariance='shared' has one for all; with shrinkage the class takes that.",
+            f"{problem} (n_samples={sample.weight.sum():g}).",
+            hint="use covariance='shared', or pass shrinkage to use the pooled covariance for such a class.",
         )
-    warn(f"{told}: that of all classes is taken.")
+    warn(f"{problem}; the pooled covariance of all classes is used.")
 
 
 def _warn_of(found: Sequence[Redundant], estimate: EMEstimate, columns: int) -> None:
@@ -434,26 +437,26 @@ def _warn_of(found: Sequence[Redundant], estimate: EMEstimate, columns: int) -> 
     note = few if free < columns else ""
     if alone and not note:
         are = "is" if len(alone) == 1 else "are"
-        note = f" {listed(alone)} would tell classes apart without any doubt, and {are} not used."
+        note = f" {listed(alone)} would distinguish the classes with certainty, but {are} not used."
     warn(
         f"The covariance is singular (to 11 digits): {shown}. "
-        f"{'The column is' if len(found) == 1 else 'These columns are'} left out.{note} "
-        "Hint: shrinkage='auto' keeps such columns."
+        f"{'The column is' if len(found) == 1 else 'These columns are'} excluded.{note} "
+        "Hint: use shrinkage='auto' to keep such columns."
     )
 
 
 def _refuse_singular(sample: DiscriminantSample, covariance: Floats, estimate: EMEstimate) -> None:
-    """A class whose own covariance cannot be inverted: its density could not be compared with the others'."""
+    """Raise an error if the covariance of a class is singular, because its density could not be compared."""
     for c, label in enumerate(sample.classes):
-        # where cells are missing, EM only creeps towards a covariance that cannot be inverted
+        # with missing values, EM converges only slowly to a singular covariance
         least = _CREEPING if estimate.n_iter else LEAST
         found = redundant(covariance[c], estimate.mean[c : c + 1], sample.names, least) if estimate.n[c] > 0 else []
         if found:
-            rows, kind = (sample.cells, "complete rows") if estimate.n_iter else (estimate, "rows")
+            rows, what = (sample.cells, "complete rows") if estimate.n_iter else (estimate, "rows")
             n = float(rows.n[c])
-            why = f"it has {n:g} {kind} for {len(sample.names)} columns; " if n <= len(sample.names) else ""
+            why = f"it has {n:g} {what} for {len(sample.names)} columns; " if n <= len(sample.names) else ""
             shown = "; ".join(map(str, found[:3])) + (f"; and {len(found) - 3} more" if len(found) > 3 else "")
             raise TooFewRows(
                 f"The covariance of class {label!r} is singular: {why}{shown} (n_samples={estimate.n[c]:g}).",
-                hint="covariance='shared', or shrinkage='auto', or leave the columns out.",
+                hint="use covariance='shared' or shrinkage='auto', or drop the columns.",
             )

@@ -1,4 +1,4 @@
-"""Gaussian discriminants: whole rows with normal distributions, with one covariance or one each (002, 003)."""
+"""Gaussian discriminant classifier: linear and quadratic discriminant analysis, and their relatives."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from countwise.data.table import Table
 from countwise.discriminant.density import DiagonalNormal
 from countwise.discriminant.gaussian import JointGaussian
 from countwise.discriminant.working import sections_of
-from countwise.errors import OptionError, TableError, check_settings, listed
+from countwise.errors import OptionError, TableError, check_settings
 from countwise.working import Section, Working
 
 __all__ = ["DiscriminantClassifier"]
@@ -27,58 +27,72 @@ __all__ = ["DiscriminantClassifier"]
 
 @dataclass(eq=False, repr=False)
 class DiscriminantClassifier(GenerativeClassifier):
-    """Gaussian discriminants: LDA (GDA), QDA, Gaussian naive Bayes and nearest mean as one family.
+    """Gaussian discriminant analysis: LDA, QDA, Gaussian naive Bayes and nearest mean, with missing values.
 
     .. math:: P(c | x) ∝ P(c) exp(-(x - μ_c)' Σ_c⁻¹ (x - μ_c) / 2) / √((2π)^d |Σ_c|)
 
-    Its learned state is a mean and a scatter matrix for each class (and each pattern of missing
-    cells): it merges, learns in pieces and forgets, and a fit is one pass over the rows.
+    The learned state is a mean and a scatter matrix for each class and each pattern of missing values. A fit is
+    therefore one pass over the rows; models can be merged, and rows can be added (`partial_fit`) and removed
+    (`forget`).
 
     Parameters
     ----------
-    covariance : {"shared", "own", "diagonal", "spherical"}, default="shared"
-        One Σ for all classes (LDA, the GDA of lecture 002); one each (QDA); one each without
-        correlations (Gaussian naive Bayes); one variance for everything (nearest mean).
-    divisor : {"n", "n-classes"}, default="n"
-        Scatter over the number of rows, as lecture 002 and scikit-learn's LDA have it, or
-        without bias: over n - classes for a shared Σ, n_c - 1 for a class's own (scikit-learn's QDA until 1.7).
-    shrinkage : float, {"auto", "oas"} or None, default=None
-        (1 - s) Σ + s (tr Σ / d) I with that s, or with the s of Ledoit and Wolf ("auto") or of the
-        oracle-approximating formula ("oas"), columns brought to deviation 1 first; a number shrinks in
-        the columns' own units, as in scikit-learn. Where cells are
-        missing "auto" is "oas": Ledoit and Wolf need fourth moments, which missing cells do not have.
-    prior : {"raw", "uniform"}, mapping or array-like, default="raw"
-        P(class): as counted, alike, or given.
-    missing : {"em", "complete"}, default="em"
-        In training: Σ and means under which all cells that are there are likeliest, or those of the
-        complete rows. In prediction a missing cell is integrated out.
-    nominal : {None, "onehot"}, default=None
-        Nominal columns are refused, or become a number for each value but the first.
-    types : mapping of column to kind, str or Schema, optional
-        What the columns are, where dtypes do not say.
+    covariance : {'shared', 'own', 'diagonal', 'spherical'}, default='shared'
+        'shared': one pooled covariance Σ for all classes (LDA). 'own': a separate covariance for each class (QDA).
+        'diagonal': separate variances for each class, without correlations (Gaussian naive Bayes). 'spherical': one
+        variance for all columns and classes (nearest mean).
+    divisor : {'n', 'n-classes'}, default='n'
+        Divisor of the scatter matrix. 'n': the number of rows (maximum likelihood), as in scikit-learn's LDA.
+        'n-classes': the unbiased estimate, n - classes for a shared Σ and n_c - 1 for the Σ of a class, as in
+        scikit-learn's QDA up to version 1.7.
+    shrinkage : float, {'auto', 'oas'} or None, default=None
+        Shrinkage s of the covariance, (1 - s) Σ + s (tr Σ / d) I. A number is s itself, applied to the columns in
+        their own units, as in scikit-learn. 'auto' is the Ledoit-Wolf estimate and 'oas' the oracle-approximating
+        estimate of s, both for standardized columns. With missing values 'auto' is the same as 'oas', because
+        Ledoit-Wolf needs fourth moments. None: no shrinkage. Only for 'shared' and 'own'.
+    prior : {'raw', 'uniform'}, mapping or array-like, default='raw'
+        P(class). 'raw': the class frequencies. 'uniform': equal for all classes. A mapping or array gives the
+        probabilities.
+    missing : {'em', 'complete'}, default='em'
+        Treatment of missing values in training. 'em': maximum likelihood for all known values, by the EM algorithm.
+        'complete': only complete rows are used. In prediction missing values are integrated out.
+    nominal : {None, 'onehot'}, default=None
+        Treatment of nominal columns. None: they raise an error. 'onehot': an indicator column for each value but the
+        first (with 'diagonal' and 'spherical' for each value).
+    types : mapping of column to type, str or Schema, optional
+        Types of the columns, where the dtypes do not determine them.
 
     Attributes
     ----------
     classes_ : ndarray
-        The classes in order.
-    means_ : ndarray, shape (classes, columns)
+        The classes, sorted.
+    means_ : ndarray of shape (n_classes, n_columns)
         Class means.
-    covariance_ : ndarray
-        Σ, or a Σ for each class.
+    covariance_ : ndarray of shape (n_columns, n_columns) or (n_classes, n_columns, n_columns)
+        Covariance of all classes, or of each class.
     columns_ : tuple of str
-        The numbers in use.
-    left_out_ : dict
-        The numbers not in use, and why: never seen, constant, a combination of others.
+        The used columns, including indicator columns.
+    left_out_ : dict of str to str
+        Excluded columns and the reason for each: every value is missing, the column is constant, or it is a linear
+        combination of other columns.
     shrinkage_ : ndarray
-        By how much Σ was shrunk.
+        Shrinkage of the covariance, or of each class.
     n_iter_ : int
-        Steps of EM.
+        Number of EM iterations; 0 without missing values.
     n_complete_ : float
-        Rows without a missing cell.
+        Weight of the rows without missing values in the used columns.
     class_prior_ : ndarray
         P(class).
     tallies_ : dict
-        All that was learned.
+        The learned means and scatter matrices.
+
+    References
+    ----------
+    Ledoit, O. and Wolf, M. (2004). A well-conditioned estimator for large-dimensional covariance matrices. Journal of
+    Multivariate Analysis 88, 365-411.
+
+    Chen, Y., Wiesel, A., Eldar, Y. C. and Hero, A. O. (2010). Shrinkage algorithms for MMSE covariance estimation.
+    IEEE Transactions on Signal Processing 58, 5016-5029.
 
     Examples
     --------
@@ -100,7 +114,7 @@ class DiscriminantClassifier(GenerativeClassifier):
     nominal: str | None = None
     types: Any = None
 
-    _takes_names = False  # unless it is asked to, with nominal="onehot"
+    _takes_names = False  # except with nominal="onehot"
 
     def _infer_schema(self, frame: Frame) -> Schema:
         self._rule()
@@ -109,10 +123,10 @@ class DiscriminantClassifier(GenerativeClassifier):
         for a in schema.attributes:
             if isinstance(a, Nominal) and self.nominal is None and not _is_truth(a) and not _blank(a, frame):
                 raise TableError(
-                    f"{a.name!r} is {a.kind}; a discriminant needs numbers.",
-                    hint=f"types={{{a.name!r}: 'numeric'}} reads it as numbers."
+                    f"{a.name!r} is {a.kind}, but DiscriminantClassifier needs numeric columns.",
+                    hint=f"use types={{{a.name!r}: 'numeric'}} to convert it to numbers."
                     if _reads_as_numbers(frame.columns[a.name])
-                    else "nominal='onehot' makes a number of each value; or leave the column out.",
+                    else "use nominal='onehot' for an indicator column of each value, or drop the column.",
                 )
         return schema
 
@@ -125,63 +139,79 @@ class DiscriminantClassifier(GenerativeClassifier):
     def _showing(self) -> set[str]:
         return super()._showing() - set(self._density.left_out)
 
-    # -- what was learned -----------------------------------------------------------
+    # -- fitted attributes ----------------------------------------------------------
 
     @property
     def columns_(self) -> tuple[str, ...]:
-        """The numbers in use; of a nominal column one for each of its values but the first."""
+        """The used columns, with the indicator columns of nominal ones."""
         names: tuple[str, ...] = self._density.names
         return names
 
     @property
     def left_out_(self) -> dict[str, str]:
-        """The numbers that are not in use, and why."""
+        """The excluded columns, and the reason for each."""
         return dict(self._density.left_out)
 
     @property
     def means_(self) -> Floats:
-        """The class means, (classes, columns)."""
+        """The class means, shape (classes, columns)."""
         return np.asarray(self._density.mean)
 
     @property
     def covariance_(self) -> Floats:
-        """Σ: (columns, columns) where it is shared, (classes, columns, columns) where each class has its own."""
+        """The covariance, shape (columns, columns) if shared, else (classes, columns, columns)."""
         return np.asarray(self._density.covariance)
 
     @property
     def shrinkage_(self) -> Floats:
-        """By how much the covariance was shrunk: one number, or one a class."""
+        """The shrinkage of the covariance, or of each class."""
         return np.asarray(self._density.shrinkage)
 
     @property
     def n_iter_(self) -> int:
-        """Steps of EM; 0 if no cell was missing."""
+        """The number of EM iterations; 0 without missing values."""
         return int(self._density.n_iter)
 
     @property
     def n_complete_(self) -> float:
-        """The weight of the rows without a missing cell in the columns in use."""
+        """The weight of the rows without missing values in the used columns."""
         return float(self._density.n_complete)
 
     # -- forms ------------------------------------------------------------------------
 
     def logistic_form(self) -> LogisticForm:
-        """The posterior as a sigmoid of w·x + b (two classes), or as a softmax.
+        """Return the posterior as a sigmoid of w·x + b (two classes) or a softmax (more classes).
+
+        Returns
+        -------
+        LogisticForm
+            The weights and biases. ``print`` shows the formula.
 
         Raises
         ------
         OptionError
-            If the classes have covariances of their own: the form is then quadratic.
+            If the classes have separate covariances, so that the log-odds are quadratic; or if a class has prior 0.
+
+        Examples
+        --------
+        >>> from countwise import DiscriminantClassifier
+        >>> model = DiscriminantClassifier().fit({"x": [0.0, 2.0, 3.0, 5.0]}, ["a", "a", "b", "b"])
+        >>> print(model.logistic_form())
+        P(class = b | x) = sigmoid(-7.5 + 3·x)
         """
         density = self._density
         if not density.shared:
             raise OptionError(
-                "Where classes have their own covariances the posterior is no sigmoid of w·x + b: it is quadratic.",
-                hint="covariance='shared' or 'spherical' gives a linear one.",
+                f"covariance={self.covariance!r}: the classes have their own covariances, so the log-odds are "
+                "quadratic and the posterior is not a sigmoid of w·x + b.",
+                hint="use covariance='shared' or 'spherical' for linear log-odds.",
             )
         if not np.isfinite(self.log_prior_).all():
-            raise OptionError("A class has prior 0, and its logarithm is no bias.", hint="leave the class out.")
-        # from a center among the means: what all classes share would only cost digits
+            raise OptionError(
+                "A class has prior 0, so its bias would be minus infinity.",
+                hint="drop the class, or pass a prior without zeros.",
+            )
+        # slopes relative to the center of the means: the part shared by all classes would only cost precision
         if isinstance(density, DiagonalNormal):
             center = density.mean.mean(axis=0)
             slopes = (density.mean - center) / density.sd**2
@@ -200,17 +230,18 @@ class DiscriminantClassifier(GenerativeClassifier):
         steps, notes = super()._steps(table, one)
         if self.n_iter_:
             notes.append(
-                f"Means and covariances are of all rows, gaps filled by EM ({self.n_iter_} steps); "
-                f"{self.n_complete_:g} rows had no gap."
+                f"Means and covariances are estimated from all rows by EM ({self.n_iter_} iterations); "
+                f"{self.n_complete_:g} rows have no missing values."
             )
         if self._density.redundant:
-            left = listed([str(r) for r in self._density.redundant])
-            notes.append(f"Left out for a covariance that can be inverted: {left}.")
+            found = self._density.redundant
+            excluded = "; ".join(map(str, found[:5])) + (f"; and {len(found) - 5} more" if len(found) > 5 else "")
+            notes.append(f"Not used, because the covariance would be singular: {excluded}.")
         return steps, notes
 
 
 def _reads_as_numbers(column: Any) -> bool:
-    """Whether the first names of a column are numbers in quotes."""
+    """Return whether the first values of a column are numbers stored as strings."""
     values = column.categories if isinstance(column, Coded) else column[:20]
     names = [str(v) for v in values if not is_missing(v)][:20]
     try:
@@ -220,11 +251,11 @@ def _reads_as_numbers(column: Any) -> bool:
 
 
 def _is_truth(a: Nominal) -> bool:
-    """Whether it is yes or no: a number, 0 or 1."""
+    """Return whether a column is boolean, which counts as the numbers 0 and 1."""
     return a.values == (False, True) and all(isinstance(v, bool) for v in a.values)
 
 
 def _blank(a: Nominal, frame: Frame) -> bool:
-    """Whether a column has nothing but missing cells: it may turn out to be numbers."""
+    """Return whether every value of a column is missing, so that its type is undetermined."""
     column = frame.columns[a.name]
     return type(a) is Nominal and bool(a.grows) and len(a.learn(column).values) == 0

@@ -1,4 +1,4 @@
-"""The quadratic form of a Gaussian, as a lecture writes it out, and what each column says."""
+"""Working of a discriminant: the quadratic form of each class, and the log-odds by column."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from countwise.working.text import columns as classes_shown
 
 __all__ = ["sections_of"]
 
-_MOST = 12  # columns that are listed one by one
-_MOST_SQUARE = 5  # columns whose covariance is written out
+_MOST = 12  # most columns that are listed one by one
+_MOST_SQUARE = 5  # most columns for which the covariance is shown
 
 
 def sections_of(density: MultivariateNormal, column: Any, working: Working) -> list[Section]:
-    """A section a class: (x - μ)' Σ⁻¹ (x - μ) column by column; then what each column says for the answer."""
+    """Return sections with (x - μ)' Σ⁻¹ (x - μ) of each class, and the log-odds of the prediction, by column."""
     x = density.row(column)
-    there = ~np.isnan(x)
-    if not there.any():
+    known = ~np.isnan(x)
+    if not known.any():
         return []
-    marginal = density.marginal(there)
-    names = [name for name, known in zip(density.names, there, strict=True) if known]
-    found = _covariances(density, there, names, working) if len(names) <= _MOST_SQUARE else []
-    found += [_form(marginal, x[there], names, working, c) for c in classes_shown(working)]
+    marginal = density.marginal(known)
+    names = [name for name, is_known in zip(density.names, known, strict=True) if is_known]
+    found = _covariances(density, known, names, working) if len(names) <= _MOST_SQUARE else []
+    found += [_form(marginal, x[known], names, working, c) for c in classes_shown(working)]
     if len(working.classes) > 1:
-        found.append(_contributions(marginal, x[there], names, working))
+        found.append(_contributions(marginal, x[known], names, working))
     return found
 
 
 def _parts(marginal: Marginal, x: Floats, c: int) -> tuple[Floats, Floats, int]:
-    """X - μ, Σ⁻¹ (x - μ), and which covariance it is."""
+    """Return x - μ, Σ⁻¹ (x - μ), and the index of the covariance of class c."""
     k = 0 if marginal.shared else c
     away = x - marginal.mean[c]
     return away, marginal.whitener[k].T @ (marginal.whitener[k] @ away), k
@@ -67,10 +67,10 @@ def _form(marginal: Marginal, x: Floats, names: list[str], working: Working, c: 
     return Section(f"{working.target} = {working.classes[c]}: density of the row", Grid(table), lines)
 
 
-def _covariances(density: MultivariateNormal, there: Any, names: list[str], working: Working) -> list[Section]:
-    """Σ of the columns that are there, and its inverse: of all classes, or of each."""
-    place = np.flatnonzero(there)
-    marginal = density.marginal(there)
+def _covariances(density: MultivariateNormal, known: Any, names: list[str], working: Working) -> list[Section]:
+    """Return sections with the covariance of the known columns and its inverse, of all classes or of each."""
+    place = np.flatnonzero(known)
+    marginal = density.marginal(known)
     found = []
     for c in [0] if density.shared else classes_shown(working):
         sigma = (density.covariance if density.shared else density.covariance[c])[np.ix_(place, place)]
@@ -78,26 +78,27 @@ def _covariances(density: MultivariateNormal, there: Any, names: list[str], work
         table |= {name: sigma[:, j].tolist() for j, name in enumerate(names)}
         table |= {" ": [""] * len(names), "Σ⁻¹": names}
         table |= {f"{name} ": marginal.precision[c][:, j].tolist() for j, name in enumerate(names)}
-        whose = "all classes together" if density.shared else f"{working.target} = {working.classes[c]}"
-        found.append(Section(f"Covariance of {whose}", Grid(table)))
+        whose = "" if density.shared else f" of {working.target} = {working.classes[c]}"
+        title = f"Covariance{whose or ', pooled over all classes'}"
+        found.append(Section(title, Grid(table)))
     return found
 
 
 def _contributions(marginal: Marginal, x: Floats, names: list[str], working: Working) -> Section:
-    """The log-odds of the answer against its rival, column by column."""
+    """Return the section with the log-odds of the predicted class against its rival, by column."""
     a, b = working.chosen, working.rival
     first, second = working.classes[a], working.classes[b]
     constant, columns = 0.0, {}
     if marginal.shared:  # linear in the row
         slopes, away = marginal.slopes[a] - marginal.slopes[b], x - (marginal.mean[a] + marginal.mean[b]) / 2
         terms = slopes * away
-        columns = {f"w = Σ⁻¹(μ_{first} - μ_{second})": slopes, "x - half-way": away}
-        how = "w times the distance from half-way between the two means"
+        columns = {f"w = Σ⁻¹(μ_{first} - μ_{second})": slopes, "x - midpoint": away}
+        how = "w times the difference from the midpoint of the two means"
     else:
         (away_a, solved_a, i), (away_b, solved_b, j) = _parts(marginal, x, a), _parts(marginal, x, b)
         terms = -0.5 * (away_a * solved_a - away_b * solved_b)
         constant = float(marginal.log_norm[i] - marginal.log_norm[j])
-        how = f"half of the product above of {second}, less half of that of {first}"
+        how = f"half of the product of {second} above, minus half of the product of {first}"
     order = _largest(np.abs(terms))
     table: dict[str, list[Any]] = {"": [names[k] for k in order]}
     table |= {name: [float(values[k]) for k in order] for name, values in columns.items()}
@@ -113,11 +114,11 @@ def _contributions(marginal: Marginal, x: Floats, names: list[str], working: Wor
         row = (label, *[None] * len(columns), signed(odds) if odds == odds else "?")
         for column, cell in zip(table.values(), row, strict=True):
             column.append(cell)
-    return Section(f"What each column says for {first} against {second}", Grid(table), (f"log-odds: {how}",))
+    return Section(f"Log-odds of {first} against {second} by column", Grid(table), (f"log-odds: {how}",))
 
 
 def _largest(sizes: Floats) -> list[int]:
-    """All columns in order, or the largest if there are many."""
+    """Return all columns in order, or the columns with the largest values if there are many."""
     if len(sizes) <= _MOST:
         return list(range(len(sizes)))
     return sorted(np.argsort(-sizes, kind="stable")[:_MOST].tolist())

@@ -1,7 +1,7 @@
-"""Distributions: P(attribute | class), one a file.
+"""Distributions of attributes: P(attribute | class), one in each module.
 
-To add one: a file here with a `Distribution` and its `Density`, its name below, and a golden case.
-`register` makes one from outside known.
+To add a distribution, write a module with a `Distribution` and its `Density`, add the class to `DISTRIBUTIONS`, and
+add a golden test case. `register` adds a distribution from outside the package.
 """
 
 from __future__ import annotations
@@ -50,58 +50,105 @@ __all__ = [
 DISTRIBUTIONS: dict[str, Any] = {
     d.kind: d for d in (Auto, Bernoulli, Categorical, Gaussian, Kernel, Multinomial, Poisson, Binned)
 }
-_WORDS = {"kde": "kernel", "nominal": "categorical", "normal": "gaussian", "ranges": "binned"}
+_ALIASES = {"kde": "kernel", "nominal": "categorical", "normal": "gaussian", "ranges": "binned"}
 
 
 def distribution_from(spec: Any) -> Any:
-    """The conditional that a user named: a word, a mapping with a ``kind``, or a conditional itself."""
+    """Return the distribution described by `spec`.
+
+    Parameters
+    ----------
+    spec : str, mapping, sequence of float or Distribution
+        A name such as 'gaussian' or a discretization method such as 'mdl'; a mapping with the name as ``kind`` and
+        the settings of the distribution; cut points, for a `Binned` distribution; or a distribution.
+
+    Returns
+    -------
+    Distribution
+        The distribution.
+
+    Examples
+    --------
+    >>> from countwise.distributions import distribution_from
+    >>> distribution_from("gaussian")
+    Gaussian(divisor='n-1', floor=1e-09)
+    >>> distribution_from({"kind": "kernel", "bandwidth": 2.0})
+    Kernel(bandwidth=2.0)
+    """
     if isinstance(spec, Mapping):
         settings = {key: value for key, value in spec.items() if key != "kind"}
-        kind = type(distribution_from(spec.get("kind")))
-        known = {f.name for f in fields(kind)}
+        rule = type(distribution_from(spec.get("kind")))
+        known = {f.name for f in fields(rule)}
         odd = sorted(set(settings) - known)
         if odd:
-            raise OptionError(f"{kind.kind} has no setting {odd[0]!r}.", hint=f"it has {listed(sorted(known))}.")
+            raise OptionError(
+                f"{rule.kind!r} has no setting {odd[0]!r}.", hint=f"use one of {listed(sorted(known))}."
+            )
         if "candidates" in settings:
             settings["candidates"] = tuple(distribution_from(c) for c in settings["candidates"])
-        return kind(**settings)
+        return rule(**settings)
     if isinstance(spec, str):
-        word = _WORDS.get(spec, spec)
-        if word in DISTRIBUTIONS:
-            return DISTRIBUTIONS[word]()
-        if word in METHODS:
-            return Binned(word)
+        name = _ALIASES.get(spec, spec)
+        if name in DISTRIBUTIONS:
+            return DISTRIBUTIONS[name]()
+        if name in METHODS:
+            return Binned(name)
     elif isinstance(spec, Distribution):
         return spec
     elif isinstance(spec, Sequence | np.ndarray):
         return Binned(spec)
     raise OptionError(
-        f"{spec!r} is not a distribution of an attribute.",
-        hint=did_you_mean(spec, DISTRIBUTIONS) or f"distributions are {listed(DISTRIBUTIONS)}.",
+        f"There is no distribution {spec!r}.",
+        hint=did_you_mean(spec, DISTRIBUTIONS) or f"use one of {listed(DISTRIBUTIONS)}.",
     )
 
 
 def register(distribution: type[Distribution]) -> type[Distribution]:
-    """Make a distribution known by its `kind`, so that users can name it and model files can hold it.
+    """Register a distribution under its `kind`, so that it can be requested by name and stored in model files.
 
     Parameters
     ----------
-    distribution : type
+    distribution : type of Distribution
         A frozen dataclass derived from `Distribution`.
 
     Returns
     -------
-    type
-        The same; `register` can be used as a decorator.
+    type of Distribution
+        The same class, so that `register` can be used as a decorator.
+
+    Examples
+    --------
+    >>> from countwise.distributions import Gaussian, register
+    >>> register(Gaussian) is Gaussian  # already registered under 'gaussian': nothing changes
+    True
     """
     if distribution.kind in DISTRIBUTIONS and DISTRIBUTIONS[distribution.kind] is not distribution:
-        raise OptionError(f"There is a distribution {distribution.kind!r} already.", hint="choose another kind.")
+        raise OptionError(f"A distribution {distribution.kind!r} already exists.", hint="use another `kind`.")
     DISTRIBUTIONS[distribution.kind] = distribution
     return distribution
 
 
 def default_for(attribute: Attribute) -> Distribution:
-    """The distribution that a kind of attribute has unless the user says otherwise."""
+    """Return the default distribution of an attribute.
+
+    Parameters
+    ----------
+    attribute : Attribute
+        The attribute.
+
+    Returns
+    -------
+    Distribution
+        Categorical for nominal attributes, Gaussian for numeric ones, Poisson for counts, multinomial for text
+        columns and blocks of counts, Bernoulli for binary blocks.
+
+    Examples
+    --------
+    >>> from countwise import Count
+    >>> from countwise.distributions import default_for
+    >>> default_for(Count("visits"))
+    Poisson(smoothing=None)
+    """
     if isinstance(attribute, Block) and attribute.binary:
         return Bernoulli()
     if isinstance(attribute, Text | Block):

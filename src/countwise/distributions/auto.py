@@ -1,4 +1,4 @@
-"""Auto: each column gets the distribution that predicts the class best by leave-one-out."""
+"""Automatic choice of the distribution of a numeric column by a leave-one-out score."""
 
 from __future__ import annotations
 
@@ -26,21 +26,20 @@ __all__ = ["Auto", "Choice", "leave_one_out_score"]
 
 @dataclass(frozen=True, slots=True)
 class Auto(NumericDistribution):
-    """The distribution whose leave-one-out log P(class | this column alone) is best.
+    """Automatic choice among several distributions of a numeric attribute.
 
-    Densities and ranges are compared by what they say of the class, since a
-    density of numbers and a probability of ranges are not of one kind. Each row
-    is judged by all the others; the edges of ranges and the bandwidths of kernels
-    stay those of all rows. An edge that was put where the class changes costs log(n) / 2n.
+    The distribution with the highest leave-one-out score is chosen: the mean over the rows of log P(class | this
+    attribute alone), where the density is estimated without the row itself. Densities and bins can be compared in
+    this way, although a density and a probability cannot. Bin edges and bandwidths stay those of all rows. Every bin
+    edge placed by a supervised method costs log(n) / 2n, because it was chosen with the class of the row.
 
     Parameters
     ----------
-    candidates : tuple of distributions, default=()
-        In order of preference at equal scores. By default Gaussian, ranges of equal
-        frequency and of equal width (10 each), ranges by MDL, and kernel; for counts Poisson
-        first, and each value on its own.
-    smoothing : optional
-        For the candidates; None takes the model's.
+    candidates : tuple of Distribution, default=()
+        The candidates; the first one wins a tie. By default Gaussian, bins of equal frequency, bins of equal width
+        (10 each), bins by MDL, and kernel; for counts also Poisson (first) and a bin for each value.
+    smoothing : float, str, MEstimate or None, default=None
+        The smoothing of the candidates that do not have their own. None uses the smoothing of the model.
 
     Examples
     --------
@@ -48,31 +47,31 @@ class Auto(NumericDistribution):
     >>> rain = samples.load("rain")
     >>> model = NaiveBayesClassifier("auto").fit(rain.X, rain.y)
     >>> sorted(model.choices_["temp"])
-    ['gaussian', 'kernel (silverman)', 'ranges (equal_frequency, 10)', 'ranges (equal_width, 10)', 'ranges (mdl)']
+    ['bins (equal_frequency, 10)', 'bins (equal_width, 10)', 'bins (mdl)', 'gaussian', 'kernel (silverman)']
     """
 
     candidates: tuple[Any, ...] = ()
     smoothing: Any = None
     kind: ClassVar[str] = "auto"
-    purpose: ClassVar[str] = "'auto' is for numeric attributes and counts"
+    purpose: ClassVar[str] = "'auto' needs a numeric or count column"
 
     def with_defaults(self, smoothing: Any, unseen: str) -> Auto:
-        """The model's smoothing, also for the candidates that have none of their own."""
+        """Return the distribution with the model's smoothing, also for candidates without their own."""
         own = smoothing if self.smoothing is None else self.smoothing
         return replace(self, smoothing=own, candidates=tuple(c.with_defaults(own, unseen) for c in self.candidates))
 
     def estimate(self, tally: Values) -> Any:
-        """Score the candidates; estimate the best."""
+        """Score the candidates and return the density of the best one."""
         candidates = self.candidates or self._usual(tally.of)
 
         n = tally.n.astype(np.float64)
 
-        def judged(candidate: Any) -> tuple[Any, float]:
+        def scored(candidate: Any) -> tuple[Any, float]:
             density, own = candidate.estimate_from_values(tally)
             return density, leave_one_out_score(candidate, density, own, tally, n)
 
         n_values = sum(len(values) for values, _ in tally.filled)
-        found = _kernels.over_items(candidates, judged, threads_for(n_values))
+        found = _kernels.over_items(candidates, scored, threads_for(n_values))
         scores = {c.title: score for c, (_, score) in zip(candidates, found, strict=True)}
         best = max(range(len(found)), key=lambda i: found[i][1])  # the first at a tie
         density = found[best][0]
@@ -81,8 +80,8 @@ class Auto(NumericDistribution):
 
     def _usual(self, of: Attribute) -> tuple[Any, ...]:
         methods = ("equal_frequency", "equal_width", "mdl")
-        ranges = tuple(Binned(method, 10, smoothing=self.smoothing) for method in methods)
-        usual = (Gaussian(), *ranges, Kernel())
+        binned = tuple(Binned(method, 10, smoothing=self.smoothing) for method in methods)
+        usual = (Gaussian(), *binned, Kernel())
         if isinstance(of, Count):
             return (Poisson(self.smoothing), *usual, Binned("naive", smoothing=self.smoothing))
         return usual
@@ -90,16 +89,18 @@ class Auto(NumericDistribution):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which distribution was chosen, and what each candidate scored (higher is better)."""
+    """The chosen distribution, and the leave-one-out score of each candidate (higher is better)."""
 
     chosen: str
     scores: dict[str, float] = field(default_factory=dict)
 
 
 def leave_one_out_score(rule: Any, density: Any, tally: Any, values: Values, n: Floats | None = None) -> float:
-    """The mean over the rows of log P(class | x), each row left out of its own density, less the price of edges.
+    """Return the leave-one-out score of a density.
 
-    Edges and bandwidths stay those of all rows. `n` is the weight of each class, if it is known.
+    It is the mean over the rows of log P(class | x), less the cost of supervised bin edges. Each row is excluded from
+    its own density, but bin edges and bandwidths stay those of all rows. `n` is the total weight of each class, if it
+    is known.
     """
     n = values.n.astype(np.float64) if n is None else n
     rows = float(n.sum())
@@ -116,30 +117,30 @@ def leave_one_out_score(rule: Any, density: Any, tally: Any, values: Values, n: 
         for c, (x, weights) in enumerate(values.filled):
             if not len(x):
                 continue
-            unit = _repeated(1.0, len(x)) if whole else np.minimum(weights, 1.0)  # what one row weighs
+            unit = _repeated(1.0, len(x)) if whole else np.minimum(weights, 1.0)  # the weight of one row
             every = LeftOutRows(_repeated(c, len(x)), unit, len(n), c)
             found = density.log_prob_left_out(rule, tally, x, every, keep=True)
             logs, odd, _ = found or (np.empty((len(x), len(n))), np.ones(len(x), dtype=bool), True)
             if odd.any():
-                _again(rule, values, c, unit, np.flatnonzero(odd), logs)
+                _estimate_again(rule, values, c, unit, np.flatnonzero(odd), logs)
             prior = log_n.copy()
             prior[c] = log_fewer[c] if whole else 0.0
             logs += prior
             if not whole:
                 logs[:, c] += np.log(np.maximum(n[c] - unit, 0.0))
-            # a row that no class could have made says nothing: it scores as the least likely
-            total += _kernels.sum_log_share(logs, c, weights, LEAST)
+            # a row for which every class has density 0 gets the lowest score
+            total += _kernels.sum_log_posterior(logs, c, weights, LEAST)
     return total / rows - price
 
 
 def _repeated(value: float, size: int) -> NDArray[Any]:
-    """A number many times without memory for them: np.broadcast_to, in a tenth of its time."""
+    """Return an array of equal numbers that shares one memory cell, faster than np.broadcast_to."""
     one = np.array(value)
     return np.ndarray(size, one.dtype, one, strides=(0,))
 
 
-def _again(rule: Any, values: Values, c: int, unit: Floats, which: Indices, logs: Floats) -> None:
-    """Estimate the density anew without a row, where there is no closed form or it would lose digits."""
+def _estimate_again(rule: Any, values: Values, c: int, unit: Floats, which: Indices, logs: Floats) -> None:
+    """Estimate the density without each of some rows, where there is no closed form or it would lose digits."""
     given, of = values.given, values.of
     for i in which.tolist():
         x = values.filled[c][0][i : i + 1]

@@ -1,4 +1,4 @@
-"""Bandwidths of a kernel: rules of thumb, and the bandwidth that leave-one-out likelihood prefers."""
+"""Bandwidths of kernel densities: rules of thumb, plug-in, and leave-one-out likelihood."""
 
 from __future__ import annotations
 
@@ -29,16 +29,17 @@ __all__ = [
 ]
 
 
-_CELLS, _FEW_CELLS = 1 << 14, 1 << 12  # of the grid; a few values need no finer one
+_CELLS, _FEW_CELLS = 1 << 14, 1 << 12  # grid cells for many values and for few
 _STAGES = 7
-_FAR = 25.0  # interquartile ranges beyond which a value would only make the grid coarse
+_FAR = 25.0  # values further out, in interquartile ranges, are excluded: they would make the grid coarse
 
 
 def sheather_jones(values: Floats, weights: NDArray[Any]) -> float | None:
-    """The bandwidth by Botev's diffusion estimator; None if its equation has no solution.
+    """Return the bandwidth by the improved Sheather-Jones estimator (Botev, Grotowski & Kroese 2010), or None.
 
-    The bandwidth is the fixed point of seven plug-in stages, each the integral of a squared derivative
-    of the density, taken from the cosine transform of a fine histogram. Values are distinct and ascending.
+    The bandwidth is the fixed point of seven plug-in stages. Each stage is the integral of a squared derivative of
+    the density, computed from the cosine transform of a fine histogram. The values are distinct and ascending. The
+    result is None if there is no fixed point.
     """
     from scipy.fft import dct
 
@@ -49,10 +50,10 @@ def sheather_jones(values: Floats, weights: NDArray[Any]) -> float | None:
     n, extent = len(values), float(values[-1] - values[0])
     start, span = float(values[0]) - extent / 2, 2 * extent
     size = _CELLS if n > _FEW_CELLS else _FEW_CELLS
-    # the range is taken as 1, so that no square of it can overflow
+    # positions are scaled to [0, 1], so that squares cannot overflow
     cells = np.clip(((values - start) / span * size).astype(np.int64), 0, size - 1)
-    share = np.bincount(cells, weights=weights / weights.sum(), minlength=size)
-    squares = (dct(share)[1:] / 2) ** 2
+    histogram = np.bincount(cells, weights=weights / weights.sum(), minlength=size)
+    squares = (dct(histogram)[1:] / 2) ** 2
     orders = np.arange(1.0, size) ** 2
     t = _fixed_point(n, orders, squares)
     return None if t is None else float(np.sqrt(t) * span)
@@ -63,7 +64,7 @@ def _fixed_point(n: int, orders: Floats, squares: Floats) -> float | None:
 
     limit = 1e-12 + 0.01 * (min(max(n, 50), 1050) - 50) / 1000
     while limit < 1:
-        with np.errstate(all="ignore"):  # what is no number is not between the ends
+        with np.errstate(all="ignore"):  # NaN at an end is handled below
             ends = [_distance(t, n, orders, squares) for t in (1e-300, limit)]
         if np.isfinite(ends).all() and ends[0] * ends[1] < 0:
             with np.errstate(all="ignore"):
@@ -73,7 +74,7 @@ def _fixed_point(n: int, orders: Floats, squares: Floats) -> float | None:
 
 
 def _distance(t: float, n: int, orders: Floats, squares: Floats) -> float:
-    """How far t is from what the stages make of it."""
+    """Return the difference between t and the value that the plug-in stages compute from it."""
     norm = _norm(_STAGES, t, orders, squares)
     for stage in range(_STAGES - 1, 1, -1):
         if not norm > 0:
@@ -85,27 +86,30 @@ def _distance(t: float, n: int, orders: Floats, squares: Floats) -> float:
 
 
 def _norm(stage: int, t: float, orders: Floats, squares: Floats) -> float:
-    """The integral of the squared derivative of that order, smoothed for a time t."""
+    """Return the integral of the squared derivative of the given order, after smoothing for time t."""
     return float(2 * np.pi ** (2 * stage) * (orders**stage * squares * np.exp(-orders * np.pi**2 * t)).sum())
 
 
 RULES = ("silverman", "scott", "sheather_jones", "leave_one_out")
-TOLERANCE = 1e-12  # error of a kernel sum, relative to its peak
+TOLERANCE = 1e-12  # error of a kernel sum relative to its peak
 
 
 def bandwidth_of(rule: Any, values: Floats, weights: NDArray[Any]) -> float:
-    """The bandwidth that a rule gives for one class; 0 if the values, distinct and ascending, have no spread."""
+    """Return the bandwidth of one class by a rule, or the given bandwidth.
+
+    The values are distinct and ascending. The result is 0 if there are fewer than two values.
+    """
     if not isinstance(rule, str):
         return float(rule)
-    alike = all_ones(weights)
-    n = float(len(weights)) if alike else rows_behind(weights)
+    unweighted = all_ones(weights)
+    n = float(len(weights)) if unweighted else rows_behind(weights)
     if n <= 1 or len(values) < 2:
         return 0.0
     extent = float(values[-1] - values[0])
-    if not 1e-100 < extent < 1e100:  # so that squares stay numbers
+    if not 1e-100 < extent < 1e100:  # so that squares neither overflow nor underflow
         return bandwidth_of(rule, (values - values[0]) / extent, weights) * extent
-    away = values - np.average(values, weights=None if alike else weights)
-    squares = (away * away).sum() / n if alike else (weights * away * away).sum() / weights.sum()
+    away = values - np.average(values, weights=None if unweighted else weights)
+    squares = (away * away).sum() / n if unweighted else (weights * away * away).sum() / weights.sum()
     sd = float(np.sqrt(squares * (n / (n - 1))))
     if rule == "scott":
         return scott(sd, n)
@@ -113,26 +117,29 @@ def bandwidth_of(rule: Any, values: Floats, weights: NDArray[Any]) -> float:
     thumb = float(silverman(sd, float(high - low), n))
     if rule == "silverman":
         return thumb
-    if rule == "sheather_jones":  # where its equation has no solution, the rule of thumb stands
+    if rule == "sheather_jones":  # if the estimator fails, Silverman's rule is used
         return sheather_jones(values, weights) or thumb
     if rule == "leave_one_out":
-        return _best_width(values, weights, thumb, float(values[-1] - values[0]))
-    raise OptionError(f"bandwidth={rule!r} is unknown.", hint=f"give a number or one of {listed(RULES)}.")
+        return _best_bandwidth(values, weights, thumb, float(values[-1] - values[0]))
+    raise OptionError(f"bandwidth must be a number or one of {listed(RULES)}, not {rule!r}.")
 
 
 def scott(sd: Any, n: Any) -> Any:
-    """Scott's rule, from the deviation and the number of rows."""
+    """Return the bandwidth by Scott's rule, from the standard deviation and the number of rows."""
     return sd * n**-0.2
 
 
-def silverman(sd: Any, half: Any, n: Any) -> Any:
-    """Silverman's rule, from the deviation, the extent of the middle half and the number of rows."""
-    quartile = half / 1.349
+def silverman(sd: Any, iqr: Any, n: Any) -> Any:
+    """Return the bandwidth by Silverman's rule, from standard deviation, interquartile range and number of rows."""
+    quartile = iqr / 1.349
     return 0.9 * np.where(quartile > 0, np.minimum(sd, quartile), sd) * n**-0.2
 
 
 def rows_behind(weights: NDArray[Any]) -> float:
-    """How many rows weights stand for: their sum if they are copies; of broken ones the number of rows alike."""
+    """Return the number of rows that weights represent.
+
+    Integer weights are copies, so it is their sum. Otherwise it is the effective sample size (Σ w)² / Σ w².
+    """
     total = float(weights.sum()) if len(weights) else 0.0
     if total <= 0 or weights.dtype.kind in "iu" or _kernels.float_is_integral(weights):
         return total
@@ -140,9 +147,10 @@ def rows_behind(weights: NDArray[Any]) -> float:
 
 
 def least_width(values: Floats, weights: NDArray[Any]) -> float:
-    """Half the step of numbers that were rounded: below it a density would be a comb, and find every copy again.
+    """Return half the smallest difference between rounded values, the lower limit of the bandwidth search.
 
-    0 where values hardly repeat. `values` are distinct and ascending.
+    With a smaller bandwidth the leave-one-out likelihood would grow without limit on repeated values. The result is 0
+    if values hardly repeat. `values` are distinct and ascending.
     """
     total = rows_behind(weights)
     if len(values) < 3 or total < 1.05 * len(values):
@@ -151,21 +159,21 @@ def least_width(values: Floats, weights: NDArray[Any]) -> float:
 
 
 def ones_as_none(weights: NDArray[Any]) -> Floats | None:
-    """Weights for a kernel: none at all if every one is 1."""
+    """Return the weights as floats, or None if every weight is 1."""
     return None if all_ones(weights) else weights.astype(np.float64)
 
 
 def leave_one_out_likelihood(values: Floats, weights: NDArray[Any], h: float) -> float:
-    """Sum over the rows of log f(x) where f is made from all the other rows (003)."""
+    """Return the sum over the rows of log f(x), where f is estimated from the other rows."""
     kernel_weights = ones_as_none(weights)
     boxes, taylor = _kernels.gauss_expand(values, kernel_weights, h, TOLERANCE)
     logs = _kernels.gauss_loo_log_sums(values, kernel_weights, h, boxes, taylor, TOLERANCE)
-    rest = float(weights.sum()) - np.minimum(weights, 1.0)  # a row that weighs less than 1 is left out whole
+    rest = float(weights.sum()) - np.minimum(weights, 1.0)  # a row of weight below 1 is excluded entirely
     return float((weights * (logs - np.log(np.maximum(rest, 1e-300) * h) - 0.5 * np.log(2 * np.pi))).sum())
 
 
-def _best_width(values: Floats, weights: NDArray[Any], start: float, extent: float) -> float:
-    """A coarse scan over bandwidths, then golden section around the best."""
+def _best_bandwidth(values: Floats, weights: NDArray[Any], start: float, extent: float) -> float:
+    """Return the bandwidth of the highest leave-one-out likelihood: a coarse scan, then golden section."""
     least = max(start / 20, least_width(values, weights))
     grid = np.geomspace(least, max(4 * start, extent, 2 * least), 32)
 
@@ -179,9 +187,9 @@ def _best_width(values: Floats, weights: NDArray[Any], start: float, extent: flo
 
 
 def golden(score: Callable[[float], float], low: float, high: float, tolerance: float = 1e-7) -> float:
-    """Where a function of one peak is largest, by golden section; the best of all that was tried.
+    """Return the maximum of a unimodal function by golden-section search; the best point of all that were tried.
 
-    Minus infinity lies on the low side: a bandwidth too small for its rows.
+    -inf is treated as lying below the maximum: a bandwidth too small for its rows.
     """
     ratio = (5**0.5 - 1) / 2
     a, b = high - ratio * (high - low), low + ratio * (high - low)

@@ -1,4 +1,4 @@
-"""Bernoulli: each word of a block is there or not, and its absence counts."""
+"""Bernoulli distribution: each word of a block is present or absent, and both count."""
 
 from __future__ import annotations
 
@@ -24,25 +24,27 @@ from countwise.working.steps import Factor
 
 __all__ = ["Bernoulli", "BernoulliDensity"]
 
-_FEW_WORDS = 40  # absent words are listed one by one in vocabularies up to this size
+_FEW_WORDS = 40  # in larger vocabularies a working combines the absent words into one factor
 
 
 @dataclass(frozen=True, slots=True)
 class Bernoulli(WordDistribution):
-    """Words, there or not; words that are not there count too.
+    """Bernoulli distribution of words: present or absent.
 
-    .. math:: P(text | c) = ∏_{w there} P(w | c) ∏_{w not there} (1 - P(w | c))
+    .. math:: P(text | c) = ∏_{w present} P(w | c) ∏_{w absent} (1 - P(w | c))
 
-    A numeric column with this distribution is read as "above 0 or not".
+    Absent words count too. A numeric column with this distribution is treated as binary: above 0 or not.
 
     Parameters
     ----------
-    smoothing : optional
-        Against zero counts; None takes the model's. A word has two values: there, not there.
+    smoothing : float, str, MEstimate or None, default=None
+        The smoothing against zero frequencies; each word has the two values present and absent. None uses the
+        smoothing of the model.
     max_words : int or None, default=10000
-        Keep only so many words: those in most texts (002).
+        Keep only this many words, those that occur in the most documents. None keeps all.
     cap : float or None, default=None
-        The most that one word may speak for one class against another, in natural logarithms (003).
+        The largest difference between the log-probabilities of one word in two classes (natural logarithm). It limits
+        the influence of a single word. None sets no limit.
 
     Examples
     --------
@@ -55,45 +57,45 @@ class Bernoulli(WordDistribution):
 
     kind: ClassVar[str] = "bernoulli"
     present: ClassVar[bool] = True
-    purpose: ClassVar[str] = "a Bernoulli distribution is for texts and two-valued attributes"
+    purpose: ClassVar[str] = "a Bernoulli distribution needs a text column or a column with two values"
 
     def suits(self, attribute: Attribute) -> bool:
-        """Texts, blocks, numeric columns (above 0 or not), and nominal ones of two values."""
+        """Return whether the attribute is text, a block, numeric (above 0 or not), or nominal with two values."""
         two = isinstance(attribute, Nominal) and len(attribute.values) <= 2
         return two or WordDistribution.suits(self, attribute)
 
     def derived(self, attribute: Attribute, taken: Container[str]) -> tuple[Derived, Any]:
-        """A numeric column as above 0 or not; two values are counted as they are."""
+        """Return a numeric column as above 0 or not; a nominal column with two values stays as it is."""
         if isinstance(attribute, Numeric):
             return Positive.of_column(attribute.name, taken), Categorical(self.smoothing)
         return AsGiven(attribute), Categorical(self.smoothing) if isinstance(attribute, Nominal) else self
 
     def estimate(self, tally: Words) -> BernoulliDensity:
-        """Divide by the texts of the class."""
+        """Estimate the proportion of documents of each class that contain the word."""
         return BernoulliDensity(tally, self)
 
 
 class BernoulliDensity(WordsDensity):
-    """P(word there | class) = texts of the class with the word / texts of the class."""
+    """P(word present | class): the documents of the class with the word / all documents of the class."""
 
     title: ClassVar[str] = "Bernoulli"
 
     @property
     def _either(self) -> Floats:
-        """Imagined texts with a word, and without, where they are the same for every word."""
-        return self.smoothing.pseudo(np.zeros((1, 2)), ("there", "not there"))
+        """Pseudocounts of documents with and without a word, if they are the same for every word."""
+        return self.smoothing.pseudo(np.zeros((1, 2)), ("present", "absent"))
 
     @lazy
     def pseudo(self) -> Floats:
-        """Imagined texts with and without each word, shape (kept, 2)."""
+        """Pseudocounts of documents with and without each word, shape (kept, 2)."""
         if self.smoothing.estimate is not None and self.smoothing.estimate.p == "global":
-            share = self.used.sum(axis=0) / max(float(self.n.sum()), 1e-300)
-            return self.smoothing.estimate.m * np.stack([share, 1 - share], axis=1)
+            frequency = self.used.sum(axis=0) / max(float(self.n.sum()), 1e-300)
+            return self.smoothing.estimate.m * np.stack([frequency, 1 - frequency], axis=1)
         return np.broadcast_to(self._either, (len(self.kept), 2))
 
     @lazy
     def prob(self) -> Floats:
-        """P(word there | class), shape (classes, kept)."""
+        """P(word present | class), shape (classes, kept)."""
         totals = self.n.astype(np.float64)[:, None] + self.pseudo.sum(axis=1)
         overall = self.used.sum(axis=0) / max(float(self.n.sum()), 1e-300)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -101,21 +103,21 @@ class BernoulliDensity(WordsDensity):
 
     @lazy
     def _logs(self) -> tuple[Floats, Floats]:
-        """Log P(there) and log P(not there), shape (kept, classes)."""
+        """Log P(present) and log P(absent), shape (kept, classes)."""
         with np.errstate(divide="ignore"):
             return self._capped(np.log(self.prob.T)), self._capped(np.log1p(-self.prob.T))
 
     @lazy
     def _tables(self) -> tuple[Floats, Floats, Floats | None]:
-        """What a present word changes, what all words absent give, and words that cannot be absent."""
-        there, away = self._logs
-        certain = np.isneginf(away)  # P(there) = 1: absence is impossible, which no difference can say
-        change = there - np.where(certain, 0.0, away)
-        base = np.where(certain, 0.0, away).sum(axis=0)
-        return self._spread(change), base, self._spread(certain.astype(np.float64)) if certain.any() else None
+        """The log-odds of each word, the sum of log P(absent), and the words that cannot be absent."""
+        present, absent = self._logs
+        certain = np.isneginf(absent)  # P(present) = 1: log P(absent) is -inf, and a difference cannot represent it
+        change = present - np.where(certain, 0.0, absent)
+        base = np.where(certain, 0.0, absent).sum(axis=0)
+        return self._expand(change), base, self._expand(certain.astype(np.float64)) if certain.any() else None
 
     def add_log_prob(self, column: Bag, out: Floats) -> None:
-        """Add the words that are there, and those that are not."""
+        """Add the log-probabilities of the present and the absent words."""
         change, base, certain = self._tables
         if column.missing is None:
             out += base
@@ -131,46 +133,46 @@ class BernoulliDensity(WordsDensity):
             out[lacking] = -np.inf
 
     def _factors(self, column: Bag) -> Iterator[tuple[str, Sequence[Factor]]]:
-        """Those of the words that are there and not; in a large vocabulary the absent words together."""
-        there = self._there(column)
+        """Yield the factors of present and absent words; in a large vocabulary one for all absent words."""
+        present = self._present(column)
         each = len(self.kept) <= _FEW_WORDS
-        for i in range(len(self.kept)) if each else np.flatnonzero(there).tolist():
+        for i in range(len(self.kept)) if each else np.flatnonzero(present).tolist():
             added, mass = exact(self.pseudo[i, 0]), exact(self.pseudo[i].sum())
-            logs = self._logs[0 if there[i] else 1][i].tolist()
+            logs = self._logs[0 if present[i] else 1][i].tolist()
             yield (
-                f"{'' if there[i] else 'no '}{self.kept_words[i]}",
+                f"{'' if present[i] else 'no '}{self.kept_words[i]}",
                 [
-                    self._word_factor(log, self.used[c, i], self.n[c], added, mass, absent=not there[i])
+                    self._word_factor(log, self.used[c, i], self.n[c], added, mass, absent=not present[i])
                     for c, log in enumerate(logs)
                 ],
             )
         if not each:
-            absent = int(np.count_nonzero(~there))
+            absent = int(np.count_nonzero(~present))
             text, latex = f"∏ (1 - P) of {absent} words", rf"\prod_{{{absent}}} (1 - P)"
-            rest = self._logs[1][~there].sum(axis=0).tolist()
-            yield f"{absent} words not there", [Factor(log, text, latex) for log in rest]
+            rest = self._logs[1][~present].sum(axis=0).tolist()
+            yield f"{absent} absent words", [Factor(log, text, latex) for log in rest]
 
-    def _there(self, column: Bag) -> Flags:
-        """Which of the words kept stand in the first row."""
+    def _present(self, column: Bag) -> Flags:
+        """Return which of the kept words occur in the first row."""
         words, data = column.row(0)
         return np.isin(self.kept, words[data > 0])
 
     def typical(self, c: int) -> tuple[str, str]:
-        """The words most likely there, measured against the other classes."""
+        """Return the words with the largest excess of P(present) over the other classes."""
         others = np.delete(self.prob, c, axis=0).mean(axis=0) if self.n_classes > 1 else 0.0
-        return self._most_telling(self.prob[c] - others)
+        return self._most_characteristic(self.prob[c] - others)
 
     def draw(self, c: int, size: int, rng: np.random.Generator) -> NDArray[Any]:
-        """Texts in which each word stands with its own probability."""
+        """Draw documents in which each word is present with its probability in class c."""
         texts = np.empty(size, dtype=object)
         for i in range(size):
-            there = rng.random(len(self.kept)) < self.prob[c]
-            texts[i] = " ".join(self.kept_words[w] for w in np.flatnonzero(there))
+            present = rng.random(len(self.kept)) < self.prob[c]
+            texts[i] = " ".join(self.kept_words[w] for w in np.flatnonzero(present))
         return texts
 
     def _add_drawn(self, column: Bag, out: Floats, rng: np.random.Generator) -> None:
-        """Each word's probability drawn from its Beta posterior."""
-        there = self._there(column)
+        """Add the log-likelihood with word probabilities drawn from their Beta posterior."""
+        present = self._present(column)
         extra = self.pseudo if self.pseudo.any() else np.full((len(self.kept), 2), 0.5)
         for c in range(self.n_classes):
             with_it = np.maximum(self.used[c] + extra[:, 0], 1e-9)
@@ -178,13 +180,13 @@ class BernoulliDensity(WordsDensity):
             for start in range(0, len(self.kept), 512):  # bounded memory for large vocabularies
                 part = slice(start, start + 512)
                 p = rng.beta(with_it[part], without[part], (len(out), len(with_it[part])))
-                chosen = np.where(there[part], p, 1 - p)
+                chosen = np.where(present[part], p, 1 - p)
                 out[:, c] += np.log(np.maximum(chosen, 1e-300)).sum(axis=1)
 
     def log_prob_left_out(
         self, rule: Any, tally: Words, column: Bag, rows: LeftOutRows, *, keep: bool = False
     ) -> tuple[Floats, Flags, bool] | None:
-        """Log P(words there, words not there | class) from the counts without the text."""
+        """Return the leave-one-out log-likelihood, from the counts without the document."""
         estimate = self.smoothing.estimate
         if self.cap is not None or (estimate is not None and estimate.p == "global"):
             return None
@@ -193,17 +195,17 @@ class BernoulliDensity(WordsDensity):
             return None
         terms, odd = np.zeros((len(column), rows.k)), np.zeros(len(column), dtype=bool)
         counts, n = np.ascontiguousarray(self.used.T, dtype=np.float64), self.n.astype(np.float64)
-        there, away = np.log((counts + a) / (n + a + b)), np.log((n - counts + b) / (n + a + b))
-        base = away.sum(axis=0)
+        present, absent = np.log((counts + a) / (n + a + b)), np.log((n - counts + b) / (n + a + b))
+        base = absent.sum(axis=0)
         own_base = _own_bases(rows, counts, n, a, b)
-        for part, words in self._in_pieces(rule, tally, column, rows):
+        for part, words in self._in_chunks(rule, tally, column, rows):
             n_own, w = n[words.own], words.less
             mine = counts[words.at, words.own]
             total = np.maximum(n_own - w, 0.0) + a + b
-            own_there = np.log((np.maximum(mine - w, 0.0) + a) / total)
-            own_away = _log_or_0(n_own - w - mine + b, total)
-            logs = np.where(words.gone[:, None], 0.0, words.with_own(there, own_there))
-            logs -= words.with_own(away, own_away)
+            own_present = np.log((np.maximum(mine - w, 0.0) + a) / total)
+            own_absent = _log_or_0(n_own - w - mine + b, total)
+            logs = np.where(words.gone[:, None], 0.0, words.with_own(present, own_present))
+            logs -= words.with_own(absent, own_absent)
             bases = np.tile(base, (words.n, 1))
             bases[np.arange(words.n), rows.codes[part]] = own_base[part]
             terms[part] = bases + words.summed(logs)
@@ -214,13 +216,13 @@ class BernoulliDensity(WordsDensity):
 
 
 def _log_or_0(count: Any, total: Any) -> Floats:
-    """The log of a share; 0 of a word that all other texts of the class have, which the row left out has too."""
+    """Return the log of a proportion, or 0 for a word in every other document of the class: it is in the row too."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(count > 1e-12, np.log(count / total), 0.0)
 
 
 def _own_bases(rows: LeftOutRows, counts: Floats, n: Floats, a: float, b: float) -> Floats:
-    """Of each row, what all words absent give by the other texts of its class."""
+    """Return, for each row, the sum of log P(absent) over all words, from the other documents of its class."""
     pairs, place = np.unique(np.stack([rows.codes, rows.weights], axis=1), axis=0, return_inverse=True)
     bases = np.empty(len(pairs))
     for j, (c, w) in enumerate(pairs):

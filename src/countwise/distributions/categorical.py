@@ -1,4 +1,4 @@
-"""Categorical: P(value | class) = count / total, as nominal attributes are counted."""
+"""Categorical distribution: the relative frequency of each nominal value in each class."""
 
 from __future__ import annotations
 
@@ -29,16 +29,19 @@ __all__ = ["Categorical", "CategoricalDensity"]
 
 @dataclass(frozen=True, slots=True)
 class Categorical(Distribution):
-    """Each value of the attribute has its own probability in each class.
+    """Categorical distribution: each value of a nominal attribute has a probability in each class.
 
-    .. math:: P(v | c) = (num(v, c) + α_v) / (num(c) + Σ α)
+    .. math:: P(v | c) = (count(v, c) + α_v) / (count(c) + Σ α)
+
+    The pseudocounts α depend on the smoothing; see `NaiveBayesClassifier`.
 
     Parameters
     ----------
-    smoothing : optional
-        Against zero counts; None takes the model's. See `NaiveBayesClassifier`.
-    unseen : {"ignore", "share", "error"}, default="ignore"
-        A value never met in training is left out, gets a share of the imagined counts, or is an error.
+    smoothing : float, str, MEstimate or None, default=None
+        The smoothing against zero frequencies. None uses the smoothing of the model.
+    unseen : {'ignore', 'share', 'error'}, default='ignore'
+        The treatment of a value that was never seen in training: 'ignore' skips its factor, 'share' gives it the
+        probability of the pseudocount of one extra value, 'error' raises an error.
 
     Examples
     --------
@@ -56,44 +59,44 @@ class Categorical(Distribution):
     kind: ClassVar[str] = "categorical"
 
     def suits(self, attribute: Attribute) -> bool:
-        """Nominal and ordinal attributes."""
+        """Return whether the attribute is nominal or ordinal."""
         return isinstance(attribute, Nominal)
 
     def implied_attribute(self, attribute: Attribute, *, named: bool) -> Attribute:
-        """A numeric column is nominal."""
+        """Return the attribute as nominal, also if its column is numeric."""
         return Nominal(attribute.name) if isinstance(attribute, Numeric) else attribute
 
     def with_defaults(self, smoothing: Any, unseen: str) -> Categorical:
-        """The model's smoothing, and what it does with unseen values."""
+        """Return the distribution with the model's smoothing and treatment of unseen values."""
         own = smoothing if self.smoothing is None else self.smoothing
         return Categorical(own, unseen if self.unseen == "ignore" else self.unseen)
 
     def blank(self, given: Nominal, of: Attribute) -> Counts:
-        """Counts of the class and the attribute."""
+        """Return an empty table of counts by class and value."""
         if not isinstance(of, Nominal):
             raise OptionError(
-                f"{of.name!r} is {of.kind}; a categorical distribution is for nominal attributes.",
-                hint=f"declare types={{{of.name!r}: 'nominal'}}, or use distributions={{{of.name!r}: 'binned'}}.",
+                f"{of.name!r} has type {of.kind}; a categorical distribution needs a nominal column.",
+                hint=f"pass types={{{of.name!r}: 'nominal'}}, or use distributions={{{of.name!r}: 'binned'}}.",
             )
         return Counts((given, of))
 
     def estimate(self, tally: Counts) -> CategoricalDensity:
-        """Divide counts by totals."""
+        """Estimate P(value | class) from the counts."""
         return CategoricalDensity(tally.axes[-1], tally.table, smoothing_of(self.smoothing), self.unseen)
 
 
 class CategoricalDensity(Density):
-    """A table of P(value | class), from counts of shape (classes, values)."""
+    """P(value | class), from counts of shape (classes, values)."""
 
     def __init__(self, of: Nominal, counts: NDArray[Any], smoothing: Smoothing, unseen: str = "ignore") -> None:
         self.of, self.counts, self.smoothing, self.unseen = of, counts, smoothing, unseen
         self.n_classes = counts.shape[0]
         self.rule = f"categorical, {smoothing}"
-        self._extra = int(unseen == "share")  # a cell for unseen values
+        self._extra = int(unseen == "share")  # one more entry, for unseen values
 
     @lazy
     def pseudo(self) -> Floats:
-        """Imagined counts, shape (values + extra,)."""
+        """Pseudocounts, shape (values + extra,)."""
         return self.smoothing.pseudo(self.counts, self.of.values, self._extra)
 
     @lazy
@@ -107,12 +110,12 @@ class CategoricalDensity(Density):
             return np.asarray((padded + self.pseudo) / totals)
         overall = padded.sum(axis=0) / max(padded.sum(), 1e-300)
         with np.errstate(invalid="ignore", divide="ignore"):
-            # a class in which the attribute was never there has no say: it takes the share of all classes
+            # a class with only missing values gets the frequencies over all classes
             return np.where(totals > 0, (padded + self.pseudo) / totals, overall)
 
     @lazy
     def _lookup(self) -> Floats:
-        """Log P laid out (values, missing, unseen; classes)."""
+        """Log P(value | class), shape (values + 2, classes); the last two rows are missing and unseen."""
         k = len(self.of.values)
         table = np.zeros((k + 2, self.n_classes))
         with np.errstate(divide="ignore"):
@@ -121,20 +124,20 @@ class CategoricalDensity(Density):
         if self._extra:
             table[k + 1] = logs[:, k]
         if not self.counts.any() and not self.pseudo.any():
-            table[:] = 0.0  # nothing was ever counted: the attribute has no say
+            table[:] = 0.0  # every value is missing: the attribute has no effect
         return table
 
     def add_log_prob(self, column: Any, out: Floats) -> None:
-        """Look each value up."""
+        """Look up the log-probability of each value."""
         _kernels.add_lookup([column], [self._lookup], out)
 
     @classmethod
     def add_many(cls, densities: Sequence[Any], columns: Sequence[Any], out: Floats) -> None:
-        """Look each value up, of all nominal attributes in one pass."""
+        """Look up the log-probabilities of all nominal attributes in one pass."""
         _kernels.add_lookup(list(columns), [d._lookup for d in densities], out)
 
     def steps(self, name: str, column: NDArray[Any], shown: str) -> list[Step]:
-        """The fraction of each class."""
+        """Return the factor of the value in each class."""
         code = int(column[0])
         k = len(self.of.values)
         if code == k:
@@ -144,7 +147,7 @@ class CategoricalDensity(Density):
         return [Step(name, shown, tuple(self._factors(min(code, k))), "known", self.rule)]
 
     def _factors(self, code: int) -> list[Factor]:
-        """The factor of a value in each class, as a fraction where it is one."""
+        """Return the factor of a value in each class, as a fraction if possible."""
         added = self.smoothing.exact(self.counts, min(code, self.counts.shape[1] - 1), self.of.values, self._extra)
         mass = self.smoothing.mass(self.counts, self._extra)
         logs = self._lookup[code if code < len(self.of.values) else code + 1].tolist()
@@ -153,23 +156,23 @@ class CategoricalDensity(Density):
         return [counted_factor(*row, added, mass) for row in zip(logs, counts, totals, strict=True)]
 
     def grid(self) -> NDArray[Any]:
-        """Every value of the domain."""
+        """Return the codes of all values."""
         return np.arange(len(self.of.values), dtype=np.uint32)
 
     def label(self, column: NDArray[Any], row: int) -> str:
-        """The value of a code."""
+        """Return the value of a code."""
         code = int(column[row])
         return str(self.of.values[code]) if code < len(self.of.values) else "?"
 
     def typical(self, c: int) -> tuple[Any, str]:
-        """The most frequent value."""
+        """Return the most frequent value."""
         if not self.of.values:
-            return None, "never there"
+            return None, "no values"
         best = int(np.argmax(self.prob[c, : len(self.of.values)]))
-        return self.of.values[best], f"{self.prob[c, best]:.0%} of them"
+        return self.of.values[best], f"{self.prob[c, best]:.0%} of the class"
 
     def draw(self, c: int, size: int, rng: np.random.Generator) -> NDArray[Any]:
-        """Values in the proportions of class c."""
+        """Draw values from class c."""
         codes = self._drawn_codes(c, size, rng)
         return np.full(size, None, dtype=object) if codes is None else self.of.decode(codes)
 
@@ -178,12 +181,15 @@ class CategoricalDensity(Density):
         return rng.choice(len(p), size=size, p=p / p.sum()) if p.sum() > 0 else None
 
     def draw_log_prob(self, column: NDArray[Any], size: int, rng: np.random.Generator) -> Floats:
-        """A value's probability is Beta given the counts; without smoothing, Jeffreys' half a count each."""
+        """Return the log-likelihood with a probability drawn from its Beta posterior.
+
+        Without smoothing the pseudocount of Jeffreys' prior, 0.5, is used.
+        """
         out = np.zeros((size, self.n_classes))
         code, k = int(column[0]), len(self.of.values)
         if code == k or (code > k and not self._extra):
             return out
-        code = min(code, k)  # a value never seen has the cell behind the domain
+        code = min(code, k)  # the entry of unseen values follows those of the values
         counts = np.pad(self.counts, ((0, 0), (0, self._extra)))
         added = self.pseudo if self.pseudo.any() else np.full(k, 0.5)
         for c in range(self.n_classes):
@@ -193,7 +199,7 @@ class CategoricalDensity(Density):
         return out
 
     def summary(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
-        """A row a value, a column a class."""
+        """Return a table with a row for each value and a column for each class."""
         columns: dict[str, list[Any]] = {self.of.name: [str(v) for v in self.of.values]}
         factors = [self._factors(v) for v in range(len(self.of.values))]
         for c, label in enumerate(classes):
@@ -202,7 +208,7 @@ class CategoricalDensity(Density):
         return columns
 
     def scoring_terms(self, derived: Derived, schema: Schema, tally: Any) -> list[Any]:
-        """A lookup of the values; a cut at 0 or a look for missing values where that is what is counted."""
+        """Return a lookup of the values, or a term for a derived binary column."""
         logs, name = self._lookup, derived.columns[0]
         if isinstance(derived, Absent):
             attribute = schema[name]
@@ -211,11 +217,11 @@ class CategoricalDensity(Density):
             return [Cut(name, np.zeros(1), logs[:2])]
         k = len(self.of.values)
         if k == 0 or not logs.any():
-            return []  # nothing was ever counted: all classes say the same
+            return []  # every value is missing: the attribute has no effect
         return [LookupTerm(name, self.of.values, logs[:k], logs[k + 1] if self.unseen == "share" else None)]
 
     def linear_terms(self, key: str) -> tuple[list[str], list[Floats], Any]:
-        """A weight for each value."""
+        """Return one weight for each value."""
         logs = np.zeros((len(self.of.values), self.n_classes))
         self.add_log_prob(np.arange(len(logs), dtype=np.uint32), logs)
         return [f"{key}={value}" for value in self.of.values], list(logs), 0.0
@@ -223,41 +229,44 @@ class CategoricalDensity(Density):
     def log_prob_left_out(
         self, rule: Any, tally: Any, column: Any, rows: LeftOutRows, *, keep: bool = False
     ) -> tuple[Floats, Flags, bool] | None:
-        """From the counts without the row; a value that only the row has is unseen by the others."""
+        """Return the leave-one-out log-likelihood; a value that no other row has is unseen."""
         if self.unseen == "error":
             return None
         v, size = np.asarray(column, dtype=np.int64), len(self.of.values)
-        there = v < size
+        observed = v < size
         if not size:
             return np.zeros((len(v), rows.k)), np.zeros(len(v), dtype=bool), False
-        at, w = np.where(there, v, 0), rows.weights
+        at, w = np.where(observed, v, 0), rows.weights
         counts = self.counts.astype(np.float64)
         totals, of_value = counts.sum(axis=1), counts.sum(axis=0)
         rest = counts[rows.codes, at] - w
         mine = rows.with_own(counts.T[at], np.where(rest < 1e-9, 0.0, rest))
         whole = rows.with_own(totals, rows.own(totals) - w)
         everyone, everything = of_value[at] - w, of_value.sum() - w
-        added, mass = self._imagined_without(at, everyone, everything)
+        added, mass = self._pseudo_without(at, everyone, everything)
         with np.errstate(divide="ignore", invalid="ignore"):
             others = (everyone / everything)[:, None]
             logs = np.log(np.where(whole + mass > 1e-12, (mine + added[:, None]) / (whole + mass), others))
         kept = np.array([not self.of.grows or value in self.of.fixed for value in self.of.values])
-        gone = there & (everyone <= 1e-9) & ~kept[at]  # the only row of this value: the others never met it
-        nothing = there & (everything <= 1e-9)
-        return np.where((~there | gone | nothing)[:, None], 0.0, logs), gone & (self.unseen == "share"), False
+        unique = observed & (everyone <= 1e-9) & ~kept[at]  # no other row has the value: it is unseen
+        nothing = observed & (everything <= 1e-9)
+        return np.where((~observed | unique | nothing)[:, None], 0.0, logs), unique & (self.unseen == "share"), False
 
-    def _imagined_without(self, at: Indices, everyone: Floats, everything: Floats) -> tuple[Floats, float]:
-        """Imagined counts of values, and of all together, where shares of all classes change with the row."""
+    def _pseudo_without(self, at: Indices, everyone: Floats, everything: Floats) -> tuple[Floats, float]:
+        """Return the pseudocounts of values and their sum; global frequencies change without the row."""
         estimate = self.smoothing.estimate
         if estimate is None or not isinstance(estimate.p, str) or estimate.p != "global":
             return self.pseudo[at], float(self.pseudo.sum())
         with np.errstate(divide="ignore", invalid="ignore"):
-            share = estimate.m * everyone / everything
-        return np.where(everything > 1e-9, share, estimate.m / len(self.of.values)), float(estimate.m)
+            pseudo = estimate.m * everyone / everything
+        return np.where(everything > 1e-9, pseudo, estimate.m / len(self.of.values)), float(estimate.m)
 
 
 def counted_factor(log: float, count: Any, total: Any, added: Fraction | None, mass: Fraction | None) -> Factor:
-    """(count + added) / (total + mass): as a fraction if all four are short, ``(2 + 1)/(9 + 3)``, or a number."""
+    """Return the factor (count + added) / (total + mass).
+
+    It is written as a fraction such as ``(2 + 1)/(9 + 3)`` if all four are short fractions, otherwise as a number.
+    """
     whole, of = exact(count), exact(total)
     if whole is None or of is None or added is None or mass is None or of + mass == 0:
         shown = f"{np.exp(log):.6g}"

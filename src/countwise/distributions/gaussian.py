@@ -1,4 +1,4 @@
-"""Gaussian: a numeric attribute with a normal distribution in each class."""
+"""Gaussian distribution of a numeric attribute in each class."""
 
 from __future__ import annotations
 
@@ -24,21 +24,24 @@ __all__ = ["Gaussian", "GaussianDensity"]
 
 _HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
 _EPSILON = float(np.finfo(float).eps)
-_WORN = 1e-4  # of a sum of squares: if less is left without a row, digits are lost
+_WORN = 1e-4  # if a smaller fraction of a sum of squares remains without a row, digits are lost
 
 
 @dataclass(frozen=True, slots=True)
 class Gaussian(NumericDistribution):
-    """A mean and a deviation in each class.
+    """Gaussian distribution: a mean and a standard deviation in each class.
 
     .. math:: f(x | c) = exp(-(x - μ_c)² / 2σ_c²) / (σ_c √(2π))
 
+    A class with too few values for a variance gets the variance of the whole column.
+
     Parameters
     ----------
-    divisor : {"n-1", "n"}, default="n-1"
-        The variance is M2 / (n - 1), as lectures 000 and 004 have it, or M2 / n as 003 and scikit-learn.
-    floor : float, default=1e-9
-        The least variance, as a share of the variance of this column over all classes.
+    divisor : {'n-1', 'n'}, default='n-1'
+        The divisor of the sum of squared deviations: 'n-1' gives the unbiased estimate of the variance, 'n' the
+        maximum likelihood estimate, as in scikit-learn.
+    floor : float, default=1e-09
+        The smallest variance, as a fraction of the variance of this column over all classes.
 
     Examples
     --------
@@ -46,42 +49,63 @@ class Gaussian(NumericDistribution):
     >>> rain = samples.load("rain")
     >>> model = NaiveBayesClassifier().fit(rain.X, rain.y)
     >>> print(model.table("temp"))
-    temp     mean  deviation  n
-    no    25.0333   6.43843   3
-    yes   19.4667   0.971253  3
+    temp     mean  standard deviation  n
+    no    25.0333            6.43843   3
+    yes   19.4667            0.971253  3
     """
 
     divisor: str = "n-1"
     floor: float = 1e-9
     kind: ClassVar[str] = "gaussian"
     tally: ClassVar[Any] = Moments
-    purpose: ClassVar[str] = "a Gaussian is for numeric attributes"
+    purpose: ClassVar[str] = "a Gaussian distribution needs a numeric column"
     linear: ClassVar[bool] = True
     scored: ClassVar[bool] = True
-    shows_infinity: ClassVar[bool] = True  # an infinite number makes the moments infinite, and every class impossible
+    shows_infinity: ClassVar[bool] = True  # the moments become non-finite
 
     def __post_init__(self) -> None:
         if self.divisor not in ("n", "n-1"):
             raise OptionError(f"divisor must be 'n' or 'n-1', not {self.divisor!r}.")
 
     def estimate(self, tally: Moments) -> GaussianDensity:
-        """Means and deviations, with a floor under the variance."""
+        """Estimate means and standard deviations."""
         return self.estimate_many([self], [tally])[0]
 
     def may_depend_on(self, parent: Distribution) -> bool:
-        """A Gaussian node may be linear in Gaussian parents."""
+        """Return True for a Gaussian parent: the node is then a linear function of it."""
         return isinstance(parent, Gaussian)
 
     @classmethod
     def estimate_many(cls, rules: Sequence[Gaussian], tallies: Sequence[Moments]) -> list[GaussianDensity]:
-        """The densities of many columns over the same classes, in one go: a call for each would take longer."""
+        """Estimate the densities of several columns over the same classes at once, which is faster.
+
+        Parameters
+        ----------
+        rules : sequence of Gaussian
+            The distribution of each column.
+        tallies : sequence of Moments
+            The tally of each column.
+
+        Returns
+        -------
+        list of GaussianDensity
+            The density of each column.
+
+        Examples
+        --------
+        >>> from countwise import Gaussian, NaiveBayesClassifier, samples
+        >>> rain = samples.load("rain")
+        >>> model = NaiveBayesClassifier().fit(rain.X, rain.y)
+        >>> Gaussian.estimate_many([Gaussian()], [model.tallies_["temp"]])[0].mean.round(4).tolist()
+        [25.0333, 19.4667]
+        """
         first = rules[0]
         if len(set(rules)) > 1 or len(set(map(attrgetter("given"), tallies))) > 1:
             return [rule.estimate(tally) for rule, tally in zip(rules, tallies, strict=True)]
         for tally in tallies:
             if tally.worn:
                 warn(
-                    f"Most of the data of {tally.of.name!r} was forgotten: its variance has lost precision. "
+                    f"Most rows of {tally.of.name!r} were forgotten, and its variance has lost precision. "
                     "Hint: fit again on the rows that remain."
                 )
         n, mean, m2 = map(np.array, zip(*map(attrgetter("triple"), tallies), strict=True))
@@ -89,7 +113,7 @@ class Gaussian(NumericDistribution):
         below = n - 1 if first.divisor == "n-1" else n
         with np.errstate(divide="ignore", invalid="ignore"):
             variance = np.where(overall > 0, np.where(below > 0, m2 / below, np.nan), 0.0)
-        # too few values for a variance: the class takes that of the whole column, and the working says so
+        # a class with too few values gets the variance of the whole column; the working mentions it
         borrowed = ~(variance >= 0)
         variance = np.where(borrowed, overall, np.maximum(variance, first.floor * overall))
         sd = np.sqrt(variance)
@@ -100,37 +124,37 @@ class Gaussian(NumericDistribution):
         ]
 
     def _overall(self, n: Floats, mean: Floats, m2: Floats) -> tuple[Floats, Floats]:
-        """Mean and variance of each column over all classes, shape (columns, 1)."""
+        """Return mean and variance of each column over all classes, shape (columns, 1)."""
         total = n.sum(axis=1, keepdims=True)
-        # sums of differences from a mean that is near keep their digits
+        # differences from a nearby mean keep their digits
         start = mean[np.arange(len(n)), n.argmax(axis=1)][:, None]
         with np.errstate(divide="ignore", invalid="ignore"):
             away = (n * np.where(n > 0, mean - start, 0.0)).sum(axis=1, keepdims=True)
             center = np.where(total > 0, start + away / total, 0.0)
         square = (m2 + n * np.where(n > 0, mean - center, 0.0) ** 2).sum(axis=1, keepdims=True)
         overall = square / np.maximum(total - 1 if self.divisor == "n-1" else total, 1)
-        # a spread below the resolution of the numbers is none
+        # a variance below the floating-point resolution of the values is 0
         return center, np.where(overall <= (8 * _EPSILON * center) ** 2, 0.0, overall)
 
 
 def _scales(sd: Floats) -> tuple[Floats, Floats]:
-    """1/σ and log 1/(σ√2π); zeros for a column without any spread, which says nothing about the class."""
-    spread = (sd > 0).any(axis=-1, keepdims=True)
+    """Return 1/σ and log 1/(σ√2π); zeros for a constant column, which has no effect."""
+    varies = (sd > 0).any(axis=-1, keepdims=True)
     usable = np.where(sd > 0, sd, 1.0)
-    return np.where(spread, 1.0 / usable, 0.0), np.where(spread, -np.log(usable) - _HALF_LOG_2PI, 0.0)
+    return np.where(varies, 1.0 / usable, 0.0), np.where(varies, -np.log(usable) - _HALF_LOG_2PI, 0.0)
 
 
 @dataclass(eq=False)
 class GaussianDensity(NumericDensity):
-    """A normal density in each class."""
+    """Normal density in each class."""
 
     name: str
     mean: Floats
     sd: Floats
     n: Floats
-    borrowed: Flags  # classes whose deviation is that of the whole column
+    borrowed: Flags  # classes whose standard deviation is that of the whole column
     divisor: str = "n-1"
-    scales: InitVar[tuple[Floats, Floats] | None] = None  # 1/σ and log 1/(σ√2π), where they are known already
+    scales: InitVar[tuple[Floats, Floats] | None] = None  # 1/σ and log 1/(σ√2π), if already known
 
     linear = True
 
@@ -140,93 +164,96 @@ class GaussianDensity(NumericDensity):
 
     @property
     def rule(self) -> str:  # type: ignore[override]
-        """The distribution in words."""
-        words = f"Gaussian, σ over {'n - 1' if self.divisor == 'n-1' else 'n'}"
-        return words + ", σ of the whole column where a class has too few values" * bool(self.borrowed.any())
+        """Description of the distribution."""
+        text = f"Gaussian, σ over {'n - 1' if self.divisor == 'n-1' else 'n'}"
+        return text + ", σ of the whole column where a class has too few values" * bool(self.borrowed.any())
 
     @property
     def constant(self) -> bool:  # type: ignore[override]
-        """Whether the column has no spread at all."""
+        """Whether the column is constant."""
         return not bool(self.inverse_sd.any())
 
     def add_log_prob(self, column: Any, out: Floats) -> None:
-        """Add log φ((x - mean) / sd) / sd."""
+        """Add the log-density of each value."""
         _kernels.add_gaussian([column], self.mean[None], self.inverse_sd[None], self.log_norm[None], out)
 
     @classmethod
     def add_many(cls, densities: Sequence[Any], columns: Sequence[Any], out: Floats) -> None:
-        """All Gaussian attributes in one pass."""
+        """Add the log-densities of all Gaussian attributes in one pass."""
         tables = np.array([(d.mean, d.inverse_sd, d.log_norm) for d in densities])
         mean, inverse, norm = np.ascontiguousarray(tables.swapaxes(0, 1))
         _kernels.add_gaussian(list(columns), mean, inverse, norm, out)
 
     def written(self, x: float, c: int) -> tuple[str, str]:
-        """φ at x, with the mean and the deviation of class c."""
+        """Return φ at x, with the mean and the standard deviation of class c."""
         mean, sd = number(self.mean[c]), number(self.sd[c])
         return f"φ({number(x)}; {mean}, {sd})", rf"\varphi({number(x)};\,{mean},\,{sd})"
 
     def grid(self) -> Floats:
-        """Values from well below the lowest mean to well above the highest."""
+        """Return values from four standard deviations below the lowest mean to four above the highest."""
         low, high = (self.mean - 4 * self.sd).min(), (self.mean + 4 * self.sd).max()
         return np.linspace(low, high, 801)
 
     def typical(self, c: int) -> tuple[float, str]:
-        """The mean."""
+        """Return the mean; the remark is the standard deviation."""
         return float(self.mean[c]), f"± {number(self.sd[c])}"
 
     def draw(self, c: int, size: int, rng: np.random.Generator) -> Floats:
-        """Normal numbers."""
+        """Draw normal numbers."""
         return rng.normal(self.mean[c], self.sd[c], size)
 
     def _drawn(self, x: float, c: int, size: int, rng: np.random.Generator) -> Floats:
-        """Means and deviations drawn from their posterior (normal, scaled inverse chi-square)."""
+        """Draw mean and variance from their posterior (normal, scaled inverse chi-square)."""
         free = max(self.n[c] - 1, 1.0)
         sd = self.sd[c] * np.sqrt(free / rng.chisquare(free, size))
         mean = rng.normal(self.mean[c], sd / np.sqrt(max(self.n[c], 1.0)))
         return np.asarray(-0.5 * ((x - mean) / sd) ** 2 - np.log(sd) - _HALF_LOG_2PI)
 
     def summary(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
-        """A row for each class: mean and deviation."""
-        return self._class_rows(classes, mean=self.mean, deviation=self.sd)
+        """Return a row for each class: mean and standard deviation."""
+        return self._class_rows(classes, {"mean": self.mean, "standard deviation": self.sd})
 
     def scoring_terms(self, derived: Derived, schema: Schema, tally: Any) -> list[Any]:
-        """A normal term; none if the column says nothing."""
+        """Return a normal term; none if the column is constant."""
         return [] if self.constant else [NormalTerm(derived.columns[0], self.mean, self.inverse_sd, self.log_norm)]
 
     def log_prob_left_out(
         self, rule: Any, tally: Moments, column: Any, rows: LeftOutRows, *, keep: bool = False
     ) -> tuple[Floats, Flags, bool]:
-        """From the moments without the row."""
+        """Return the leave-one-out log-density, from the moments without the row."""
         x = np.asarray(column, dtype=np.float64)
         quick = self._left_out_of_one_class(rule, tally, x, rows)
         if quick is not None:
             return quick, np.zeros(len(x), dtype=bool), True
-        there, w = ~np.isnan(x), rows.weights
+        observed, w = ~np.isnan(x), rows.weights
         n, mean, m2 = tally.triple
         total, center, square = tally.overall
         fewer = 1.0 if rule.divisor == "n-1" else 0.0
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             own_n, own_mean, own_m2, worn = _without(rows.own(n), rows.own(mean), rows.own(m2), x, w)
             all_n, all_mean, all_m2, blurred = _without(np.full(len(x), total), center, square, x, w)
-            spread = all_m2 / np.maximum(all_n - fewer, 1.0)
-            spread = np.where(spread <= (8 * _EPSILON * all_mean) ** 2, 0.0, spread)
-            least = rule.floor * spread
+            overall = all_m2 / np.maximum(all_n - fewer, 1.0)
+            overall = np.where(overall <= (8 * _EPSILON * all_mean) ** 2, 0.0, overall)
+            least = rule.floor * overall
             own = own_m2 / (own_n - fewer)
-            own = np.where((own_n > fewer) & (own >= 0), np.maximum(own, least), spread)
+            own = np.where((own_n > fewer) & (own >= 0), np.maximum(own, least), overall)
             own_mean = np.where(own_n > 0, own_mean, all_mean)
             every = m2 / (n - fewer)
             if (n > fewer).all() and float(every.min()) >= float(np.nanmax(least, initial=0.0)) and not self.constant:
-                logs = np.zeros((len(x), rows.k))  # the other classes are as they are
+                logs = np.zeros((len(x), rows.k))  # the other classes do not change
                 self.add_log_prob(x, logs)
             else:
-                variance = np.where((n > fewer) & (every >= 0), np.maximum(every, least[:, None]), spread[:, None])
+                variance = np.where((n > fewer) & (every >= 0), np.maximum(every, least[:, None]), overall[:, None])
                 logs = _log_normal(x[:, None], np.where(n > 0, mean, all_mean[:, None]), variance)
             logs[np.arange(len(x)), rows.codes] = _log_normal(x, own_mean, own)
-        logs[~there | ~(spread > 0)] = 0.0
-        return logs, there & (worn | blurred), True
+        logs[~observed | ~(overall > 0)] = 0.0
+        return logs, observed & (worn | blurred), True
 
     def _left_out_of_one_class(self, rule: Any, tally: Moments, x: Floats, rows: LeftOutRows) -> Floats | None:
-        """The same by a kernel: rows of one class and of weight 1, where no floor and no lost digit can matter."""
+        """Do the same by a compiled kernel, for rows of one class with weight 1.
+
+        Return None if the variance floor or lost digits could matter.
+        """
         c, (n, mean, m2) = rows.only, tally.triple
         if c is None or rule.divisor != "n-1" or self.constant or not all_ones(rows.weights):
             return None
@@ -234,7 +261,7 @@ class GaussianDensity(NumericDensity):
         if own_n <= 3 or n.min() <= 1:
             return None
         low, high = float(x[0]), float(x[-1])
-        # the least that is left of the sums of squares
+        # lower limits of the remaining sums of squares
         own = own_m2 - max(high - own_mean, own_mean - low) ** 2 * (own_n / (own_n - 1))
         every = square - max(high - center, center - low) ** 2 * (total / (total - 1))
         least = rule.floor * square / max(total - 2, 1.0)
@@ -245,18 +272,18 @@ class GaussianDensity(NumericDensity):
             return None
         logs = np.zeros((len(x), rows.k))
         self.add_log_prob(x, logs)
-        _kernels.gaussian_left_out(x, own_n, own_mean, own_m2, square / (total - 1), 0.0, logs[:, c])
+        _kernels.gaussian_loo(x, own_n, own_mean, own_m2, square / (total - 1), 0.0, logs[:, c])
         return logs
 
 
 def _log_normal(x: Floats, mean: Floats, variance: Floats) -> Floats:
-    """Log φ(x); a variance of 0 is taken for 1."""
+    """Return log φ(x); a variance of 0 is replaced by 1."""
     variance = np.where(variance > 0, variance, 1.0)
     return np.asarray(-0.5 * (x - mean) ** 2 / variance - 0.5 * np.log(variance) - _HALF_LOG_2PI)
 
 
 def _without(n: Floats, mean: Any, m2: Any, x: Floats, w: Floats) -> tuple[Floats, Floats, Floats, Flags]:
-    """(n, mean, M2) without a value, and where too little is left for the digits to be trusted."""
+    """Return (n, mean, M2) without a value, and where too little remains for the digits to be reliable."""
     rest = n - w
     rest = np.where(rest < 1e-9, 0.0, rest)
     after = np.where(rest > 0, mean + (mean - x) * (w / rest), 0.0)

@@ -1,4 +1,4 @@
-"""Kernel density: a numeric attribute as the sum of a kernel over each training value."""
+"""Kernel density of a numeric attribute: the sum of a kernel over each training value."""
 
 from __future__ import annotations
 
@@ -24,30 +24,32 @@ from countwise.distributions.bandwidths import (
 )
 from countwise.distributions.distribution import LeftOutRows
 from countwise.distributions.numeric_density import NumericDensity, NumericDistribution
-from countwise.errors import OptionError, listed
+from countwise.errors import OptionError, did_you_mean, listed
 from countwise.tallies import Values, all_ones
 from countwise.working.numbers import number
 
 __all__ = ["Kernel", "KernelDensity"]
 
-_CELLS = 1 << 18  # kernels that are added up at a time, so that they stay in cache
-_MOST_ROWS = 1 << 24  # that are written out to be counted through
+_CELLS = 1 << 18  # kernels added at a time, so that they stay in cache
+_MOST_ROWS = 1 << 24  # rows whose values may be repeated in memory to find quantiles
 _HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
 
 
 @dataclass(frozen=True, slots=True)
 class Kernel(NumericDistribution):
-    """A Gaussian kernel of bandwidth h over each value of the class.
+    """Gaussian kernel density of a numeric attribute, with bandwidth h in each class.
 
     .. math:: f(x | c) = 1/(n_c h √(2π)) Σ_i exp(-(x - x_i)² / 2h²)
 
-    Sums are taken by the fast Gauss transform: exact to 1e-12 of the peak, and
-    the logarithm to 1e-9 everywhere, the tails included.
+    Sums are computed by the fast Gauss transform, with an error of at most 1e-12 relative to the peak of the density;
+    the logarithm is accurate to 1e-9 everywhere, including the tails.
 
     Parameters
     ----------
-    bandwidth : float or {"silverman", "scott", "sheather_jones", "leave_one_out"}, default="silverman"
-        Of each class and attribute on its own, unless it is a number.
+    bandwidth : float or {'silverman', 'scott', 'sheather_jones', 'leave_one_out'}, default='silverman'
+        A number is the bandwidth of all classes. Otherwise the bandwidth is chosen for each class and attribute: by
+        Silverman's or Scott's rule of thumb, by the improved Sheather-Jones plug-in estimator (Botev, Grotowski &
+        Kroese 2010), or by maximum leave-one-out likelihood.
 
     Examples
     --------
@@ -60,26 +62,27 @@ class Kernel(NumericDistribution):
 
     bandwidth: Any = "silverman"
     kind: ClassVar[str] = "kernel"
-    purpose: ClassVar[str] = "a kernel density is for numeric attributes"
+    purpose: ClassVar[str] = "a kernel density needs a numeric column"
 
     def __post_init__(self) -> None:
         if isinstance(self.bandwidth, str):
             if self.bandwidth not in RULES:
                 raise OptionError(
-                    f"bandwidth={self.bandwidth!r} is unknown.", hint=f"give a number or one of {listed(RULES)}."
+                    f"bandwidth must be a number or one of {listed(RULES)}, not {self.bandwidth!r}.",
+                    hint=did_you_mean(self.bandwidth, RULES),
                 )
         elif not (
             isinstance(self.bandwidth, int | float | np.number) and self.bandwidth > 0 and np.isfinite(self.bandwidth)
         ):
-            raise OptionError(f"bandwidth must be above 0, not {self.bandwidth!r}.")
+            raise OptionError(f"bandwidth must be a finite number > 0, not {self.bandwidth!r}.")
 
     @property
     def title(self) -> str:
-        """With the rule for the bandwidth."""
+        """Name of the distribution, with the bandwidth rule."""
         return f"kernel ({self.bandwidth})"
 
     def estimate(self, tally: Values) -> KernelDensity:
-        """Choose the bandwidths."""
+        """Choose the bandwidths; a class without a bandwidth gets that of all classes together."""
         pooled = tally.pooled
         spare = bandwidth_of(self.bandwidth, *pooled)
         sets, bandwidths = [], []
@@ -92,13 +95,13 @@ class Kernel(NumericDistribution):
 
 @dataclass(eq=False)
 class KernelDensity(NumericDensity):
-    """Kernel densities, one a class."""
+    """Kernel density in each class."""
 
     name: str
-    sets: tuple[Multiset, ...]  # the training values of each class, and their weights
+    sets: tuple[Multiset, ...]  # the training values of each class and their weights
     bandwidths: Floats
     n: NDArray[Any]
-    bandwidth: InitVar[Any]  # how the bandwidths were found
+    bandwidth: InitVar[Any]  # the bandwidth rule
 
     def __post_init__(self, bandwidth: Any) -> None:
         self.n_classes = len(self.sets)
@@ -107,7 +110,7 @@ class KernelDensity(NumericDensity):
         self.constant = not bool((self.bandwidths > 0).all()) or all(len(v) == 0 for v, _ in self.sets)
 
     def mean_and_variance(self) -> tuple[Floats, Floats]:
-        """The mean of the values, and their variance with that of the kernel."""
+        """Return the mean of the values, and their variance plus that of the kernel."""
         found = []
         for (values, weights), h in zip(self.sets, self.bandwidths, strict=True):
             mean = np.average(values, weights=weights) if len(values) else np.nan
@@ -117,7 +120,7 @@ class KernelDensity(NumericDensity):
 
     @lazy
     def _expanded(self) -> list[tuple[Any, Any, Any, Any, float]]:
-        """For each class: points, kernel weights, boxes, coefficients, log of the norm."""
+        """For each class: values, weights, boxes and coefficients of the fast Gauss transform, log norm."""
         prepared = []
         for (values, weights), h in zip(self.sets, self.bandwidths, strict=True):
             w = ones_as_none(weights)
@@ -126,7 +129,7 @@ class KernelDensity(NumericDensity):
         return prepared
 
     def log_density(self, column: NDArray[Any], c: int) -> Floats:
-        """Log f(x | class c); NaN where x is missing."""
+        """Return log f(x | class c); NaN where x is missing."""
         values, weights, boxes, taylor, norm = self._expanded[c]
         column = np.asarray(column, dtype=np.float64)
         logs = _kernels.gauss_log_sums(values, weights, float(self.bandwidths[c]), boxes, taylor, TOLERANCE, column)
@@ -134,7 +137,7 @@ class KernelDensity(NumericDensity):
         return logs
 
     def add_log_prob(self, column: NDArray[Any], out: Floats, skip: int | None = None) -> None:
-        """Add log f(x | class), for all classes but the one to skip."""
+        """Add log f(x | class) for all classes except `skip`."""
         if self.constant:
             return
         missing = np.isnan(column) if column.dtype.kind == "f" else np.zeros(1, dtype=bool)
@@ -148,12 +151,12 @@ class KernelDensity(NumericDensity):
             out[:, c] += logs
 
     def written(self, x: float, c: int) -> tuple[str, str]:
-        """The density at x, with how many values and which bandwidth."""
+        """Return the density at x, with the number of values and the bandwidth."""
         n, h = number(self.n[c]), number(self.bandwidths[c])
         return f"f({number(x)}; {n} values, h = {h})", rf"\hat f({number(x)};\, n={n},\, h={h})"
 
     def grid(self) -> Floats:
-        """Values from below the least to above the greatest."""
+        """Return values from one bandwidth below the minimum to one above the maximum."""
         if self.constant:
             return np.empty(0)
         low = min(v[0] for v, _ in self.sets if len(v)) - self.bandwidths.max()
@@ -161,38 +164,38 @@ class KernelDensity(NumericDensity):
         return np.linspace(low, high, 801)
 
     def typical(self, c: int) -> tuple[float, str]:
-        """The median, and the middle half."""
+        """Return the median; the remark is the interquartile range."""
         values, weights = self.sets[c]
         if len(values) == 0:
-            return float("nan"), "never there"
+            return float("nan"), "no values"
         low, middle, high = quantiles(values, weights, np.array([0.25, 0.5, 0.75]))
-        return float(middle), f"half of them {number(low)} to {number(high)}"
+        return float(middle), f"quartiles {number(low)} and {number(high)}"
 
     def draw(self, c: int, size: int, rng: np.random.Generator) -> Floats:
-        """A training value of the class, moved by the kernel."""
+        """Draw training values of class c and add noise from the kernel."""
         values, weights = self.sets[c]
         if len(values) == 0:
             return np.full(size, np.nan)
         return rng.choice(values, size, p=weights / weights.sum()) + rng.normal(0, self.bandwidths[c], size)
 
     def _drawn(self, x: float, c: int, size: int, rng: np.random.Generator) -> Floats:
-        """The density at x is a mean of kernels; its spread is that of the Bayesian bootstrap."""
+        """Draw the log-density at x by the Bayesian bootstrap: the density is a mean of kernels."""
         values, weights = self.sets[c]
         log_mean = float(self.log_density(np.array([x]), c)[0])
         kernels = np.exp(-0.5 * ((x - values) / self.bandwidths[c]) ** 2)
         total = float((weights * kernels).sum())
-        # as many rows as would give the same relative spread stand behind this density
+        # the effective number of rows behind the density at x
         behind = total**2 / max(float((weights * kernels**2).sum()), 1e-300) if total > 0 else 1.0
         return np.asarray(log_mean + np.log(rng.gamma(behind, 1 / behind, size)))
 
     def summary(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
-        """A row for each class: bandwidth and how many values."""
-        return self._class_rows(classes, bandwidth=self.bandwidths)
+        """Return a row for each class: the bandwidth and the number of values."""
+        return self._class_rows(classes, {"bandwidth": self.bandwidths})
 
     def log_prob_left_out(
         self, rule: Any, tally: Any, column: Any, rows: LeftOutRows, *, keep: bool = False
     ) -> tuple[Floats, Flags, bool] | None:
-        """From the kernels of the other values; `keep` leaves bandwidths as they are, for rows of one class."""
+        """Return the leave-one-out log-density; `keep` fixes the bandwidths, for rows of one class."""
         x = np.asarray(column, dtype=np.float64)
         if keep and rows.only is not None:
             terms = np.zeros((len(x), rows.k))
@@ -202,11 +205,11 @@ class KernelDensity(NumericDensity):
             return terms, np.zeros(len(x), dtype=bool), False
         if keep or not self._has_closed_form(rule):
             return None
-        there, terms, odd = ~np.isnan(x), np.zeros((len(x), rows.k)), np.zeros(len(x), dtype=bool)
+        observed, terms, odd = ~np.isnan(x), np.zeros((len(x), rows.k)), np.zeros(len(x), dtype=bool)
         self.add_log_prob(x, terms)
         for c, (values, weights) in enumerate(self.sets):
-            mine = np.flatnonzero(there & (rows.codes == c))
-            # rows of one value and weight have one answer
+            mine = np.flatnonzero(observed & (rows.codes == c))
+            # rows with equal value and weight have the same result
             pairs, place = np.unique(np.stack([x[mine], rows.weights[mine]], axis=1), axis=0, return_inverse=True)
             at, less = np.searchsorted(values, pairs[:, 0]), pairs[:, 1]
             if not isinstance(rule.bandwidth, str) and all_ones(rows.weights):
@@ -219,7 +222,10 @@ class KernelDensity(NumericDensity):
         return terms, odd, False
 
     def _own_left_out(self, c: int) -> Floats:
-        """Log f(x | c) at each value of class c without one row of it, or the row whole if it weighs less than 1."""
+        """Return log f(x | c) at each value of class c, with the density estimated without one row of that value.
+
+        A row of weight below 1 is excluded entirely.
+        """
         values, points, boxes, taylor, _ = self._expanded[c]
         weights, h = self.sets[c][1], float(self.bandwidths[c])
         logs = _kernels.gauss_loo_log_sums(values, points, h, boxes, taylor, TOLERANCE)
@@ -229,24 +235,24 @@ class KernelDensity(NumericDensity):
         return logs if np.all(rest > 0) else np.where(rest > 0, logs, -np.inf)
 
     def _has_closed_form(self, rule: Kernel) -> bool:
-        """Whether a bandwidth without a row takes no search, and each class has kernels of its own."""
+        """Return whether the bandwidth without a row needs no search, and each class has its own kernels."""
         if self.constant or not (self.n > 0).all():
             return False
         if not isinstance(rule.bandwidth, str):
             return True
-        # a class of one value takes its bandwidth from all classes together
+        # a class with a single value gets the bandwidth of all classes together
         thumb = rule.bandwidth in ("silverman", "scott")
         return thumb and all(len(v) > 1 and rows_behind(w) > 1 for v, w in self.sets)
 
 
 def _bandwidths(rule: Any, values: Floats, weights: NDArray[Any], at: NDArray[np.intp], less: Floats) -> Floats:
-    """The bandwidth without each of the rows, given or by a rule of thumb."""
+    """Return the bandwidth without each of the rows: the given one, or by a rule of thumb."""
     if not isinstance(rule, str):
         return np.full(len(at), float(rule))
-    found, sure = np.empty(len(at)), np.zeros(len(at), dtype=bool)
+    found, accurate = np.empty(len(at)), np.zeros(len(at), dtype=bool)
     if weights.dtype.kind in "iu" and weights.sum() < _MOST_ROWS:
-        found, sure = _thumbs(rule, values, weights, at, less.astype(np.int64))
-    for i in np.flatnonzero(~sure).tolist():
+        found, accurate = _thumbs(rule, values, weights, at, less.astype(np.int64))
+    for i in np.flatnonzero(~accurate).tolist():
         place, rest = int(at[i]), float(weights[at[i]]) - float(less[i])
         fewer = weights.astype(np.float64) if weights.dtype.kind == "f" else weights.copy()
         fewer[place] = max(rest, 0)
@@ -258,7 +264,7 @@ def _bandwidths(rule: Any, values: Floats, weights: NDArray[Any], at: NDArray[np
 def _thumbs(
     rule: str, values: Floats, weights: NDArray[Any], at: NDArray[np.intp], less: Indices
 ) -> tuple[Floats, Flags]:
-    """The same for all rows at once, and for which of them enough digits are left."""
+    """Return the rule-of-thumb bandwidths of all rows at once, and for which of them enough digits remain."""
     total = int(weights.sum())
     mean = float(np.average(values, weights=weights))
     square = float((weights * (values - mean) ** 2).sum())
@@ -266,17 +272,17 @@ def _thumbs(
     with np.errstate(divide="ignore", invalid="ignore"):
         rest = square - less * (values[at] - mean) ** 2 * (total / n)
         sd = np.sqrt(rest / (n - 1))
-        sure = (n > 1) & (rest > 1e-3 * square) & (1e-100 < values[-1] - values[0] < 1e100)
+        accurate = (n > 1) & (rest > 1e-3 * square) & (1e-100 < values[-1] - values[0] < 1e100)
         if rule == "scott":
-            return scott(sd, n), sure
+            return scott(sd, n), accurate
         every, first = np.repeat(values, weights), np.cumsum(weights) - weights
-        low, high = (_share(every, first[at], less, n, share) for share in (0.25, 0.75))
-        return silverman(sd, high - low, n), sure
+        low, high = (_quantile(every, first[at], less, n, p) for p in (0.25, 0.75))
+        return silverman(sd, high - low, n), accurate
 
 
-def _share(every: Floats, first: NDArray[Any], less: Indices, n: Floats, share: float) -> Floats:
-    """The value below which a share of the rows lies, as of `quantiles`, without some equal rows from `first` on."""
-    target = n * share
+def _quantile(every: Floats, first: NDArray[Any], less: Indices, n: Floats, p: float) -> Floats:
+    """Return the p-quantile as `quantiles` does, without `less` equal rows that begin at `first`."""
+    target = n * p
     rank = np.clip(np.ceil(target * (1 - 1e-12)), 1, n).astype(np.int64)
 
     def at(k: Indices) -> Floats:
@@ -289,7 +295,7 @@ def _share(every: Floats, first: NDArray[Any], less: Indices, n: Floats, share: 
 def _one_by_one(
     values: Floats, weights: NDArray[Any], at: NDArray[np.intp], less: Floats, bandwidths: Floats
 ) -> Floats:
-    """Kernels of a bandwidth of each row's own, added up without the row; NaN where nothing is left."""
+    """Sum the kernels with a separate bandwidth for each row, without the row; NaN if no value remains."""
     total, w = float(weights.sum()), weights.astype(np.float64)
     logs = np.empty(len(at))
 

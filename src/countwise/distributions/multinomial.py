@@ -1,4 +1,4 @@
-"""Multinomial: a block of counts, as words drawn from one distribution in each class."""
+"""Multinomial distribution: word counts, or columns of counts, modeled jointly in each class."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ from countwise.working.steps import Factor
 
 __all__ = ["Multinomial", "MultinomialDensity"]
 
-_LONGEST = 10_000  # words in a text that is drawn
+_LONGEST = 10_000  # words of a drawn document
 
 
 @dataclass(frozen=True, slots=True)
 class Multinomial(WordDistribution):
-    """Words, each as often as it stands.
+    """Multinomial distribution of words: each word counts as often as it occurs.
 
     .. math:: P(text | c) = ∏_w P(w | c)^{m_w} / m_w!
 
-    Numeric columns that have this distribution form one block; texts and sparse
-    matrices are blocks already.
+    Numeric columns with this distribution are modeled jointly by one multinomial. A text column or a sparse matrix is
+    such a block already.
 
     Parameters
     ----------
-    smoothing : optional
-        Against zero counts; None takes the model's.
+    smoothing : float, str, MEstimate or None, default=None
+        The smoothing against zero frequencies. None uses the smoothing of the model.
     max_words : int or None, default=10000
-        Keep only so many words: those that occur most (002).
+        Keep only this many words of a text column, the most frequent ones. None keeps all.
     cap : float or None, default=None
-        The most that one word may speak for one class against another, in natural
-        logarithms, so that padding cannot fool the model (003).
+        The largest difference between the log-probabilities of one word in two classes (natural logarithm). It limits
+        the influence of a single word, such as one added to evade a spam filter. None sets no limit.
     repeats : int or None, default=None
-        The most times that one word counts in one text.
+        The largest number of times that one word counts in one document. None sets no limit.
     coefficient : bool, default=False
-        Whether 1/m! is part of P(text | class), as lecture 000 writes it. It is the same
-        for every class and changes no posterior.
-    block : str, default=""
-        Numeric columns with different blocks have different multinomials.
+        Whether P(text | class) includes the coefficient 1/m!. It is the same for every class and does not change the
+        posterior.
+    block : str, default=''
+        Numeric columns with different blocks are modeled by separate multinomials.
 
     Examples
     --------
@@ -64,19 +64,19 @@ class Multinomial(WordDistribution):
     block: str = ""
     kind: ClassVar[str] = "multinomial"
     present: ClassVar[bool] = False
-    purpose: ClassVar[str] = "a multinomial distribution is for texts and counts"
+    purpose: ClassVar[str] = "a multinomial distribution needs a text column or counts"
 
     def block_of(self, attribute: Attribute) -> str | None:
-        """Numeric columns with this distribution form one block."""
+        """Return the block of a numeric column; all columns of a block are modeled jointly."""
         return self.block if isinstance(attribute, Numeric) else None
 
     def estimate(self, tally: Words) -> MultinomialDensity:
-        """Divide by the words of the class."""
+        """Estimate the proportion of each word among all words of a class."""
         return MultinomialDensity(tally, self)
 
 
 class MultinomialDensity(WordsDensity):
-    """P(word | class) = count of the word / count of all words."""
+    """P(word | class): the count of the word / the count of all words."""
 
     title: ClassVar[str] = "multinomial"
 
@@ -86,7 +86,7 @@ class MultinomialDensity(WordsDensity):
 
     @lazy
     def pseudo(self) -> Floats:
-        """Imagined counts of the words kept."""
+        """Pseudocounts of the kept words."""
         return self.smoothing.pseudo(self.used, self.kept_words)
 
     @lazy
@@ -100,12 +100,12 @@ class MultinomialDensity(WordsDensity):
 
     @lazy
     def _table(self) -> Floats:
-        """Log P(word | class) for all words of the block, shape (words, classes)."""
+        """Log P(word | class) of all words of the block, shape (words, classes)."""
         with np.errstate(divide="ignore"):
-            return self._spread(self._capped(np.log(self.prob).T))
+            return self._expand(self._capped(np.log(self.prob).T))
 
     def _amounts(self, amounts: NDArray[Any]) -> NDArray[Any]:
-        """How often words count, after the cap on repeats."""
+        """Limit the counts of words to `repeats`."""
         return amounts if self.repeats is None else np.minimum(amounts, self.repeats)
 
     def add_log_prob(self, column: Bag, out: Floats) -> None:
@@ -115,17 +115,17 @@ class MultinomialDensity(WordsDensity):
         if self.coefficient:
             from scipy.special import gammaln
 
-            minus = self._spread(np.full((len(self.kept), self.n_classes), -1.0))
+            minus = self._expand(np.full((len(self.kept), self.n_classes), -1.0))
             _kernels.csr_add(column.indptr, column.indices, gammaln(amounts + 1.0), minus, False, out)
 
     def _row(self, column: Bag) -> tuple[NDArray[np.intp], NDArray[Any]]:
-        """The words of the first row, as places among those kept, and how often each counts."""
+        """Return the words of the first row, as positions among the kept words, and their counts."""
         words, data = column.row(0)
         known = np.isin(words, self.kept)
         return np.searchsorted(self.kept, words[known]), self._amounts(data[known])
 
     def _factors(self, column: Bag) -> Iterator[tuple[str, Sequence[Factor]]]:
-        """Those of the words that are there, and 1/m! if it counts."""
+        """Yield the factors of the words in the row, and 1/m! if it is included."""
         places, amounts = self._row(column)
         mass, totals = self.smoothing.mass(self.used), self.used.sum(axis=1)
         for i, m in zip(places.tolist(), amounts.tolist(), strict=True):
@@ -144,16 +144,16 @@ class MultinomialDensity(WordsDensity):
             yield "1/m!", [Factor(-float(gammaln(amounts + 1.0).sum()), "1/m!", "1/m!")] * self.n_classes
 
     def typical(self, c: int) -> tuple[str, str]:
-        """The words that speak most for the class."""
+        """Return the words that are most characteristic of the class."""
         with np.errstate(divide="ignore", invalid="ignore"):
             lift = np.log(self.prob[c])
             if self.n_classes > 1:
                 lift = lift - np.log(np.delete(self.prob, c, axis=0).mean(axis=0))
         lift = np.where(self.used[c] > 0, np.nan_to_num(lift, posinf=1e6), -np.inf) * self.prob[c]
-        return self._most_telling(lift, every=self.n_classes == 1)
+        return self._most_characteristic(lift, every=self.n_classes == 1)
 
     def draw(self, c: int, size: int, rng: np.random.Generator) -> NDArray[Any]:
-        """Texts of as many words as those of the class have on average, up to a limit."""
+        """Draw documents with the average length of class c, up to a limit."""
         length = float(self.used[c].sum() / max(self.n[c], 1))
         lengths = np.minimum(rng.poisson(min(length, 1e6), size), _LONGEST)
         texts = np.full(size, "", dtype=object)
@@ -165,7 +165,7 @@ class MultinomialDensity(WordsDensity):
         return texts
 
     def _add_drawn(self, column: Bag, out: Floats, rng: np.random.Generator) -> None:
-        """Probabilities of the words drawn from their Dirichlet posterior."""
+        """Add the log-likelihood with word probabilities drawn from their Dirichlet posterior."""
         places, amounts = self._row(column)
         if not len(places):
             return
@@ -180,16 +180,16 @@ class MultinomialDensity(WordsDensity):
     def log_prob_left_out(
         self, rule: Any, tally: Words, column: Bag, rows: LeftOutRows, *, keep: bool = False
     ) -> tuple[Floats, Flags, bool] | None:
-        """Σ m log P(word | class) from the counts without the text."""
+        """Return the leave-one-out log-likelihood, from the counts without the document."""
         if self.smoothing.estimate is not None and self.smoothing.estimate.p != "uniform":
-            return None  # what is imagined depends on the text
+            return None  # the pseudocounts depend on the document
         terms, odd = np.zeros((len(column), rows.k)), np.zeros(len(column), dtype=bool)
         counts = np.ascontiguousarray(self.used.T, dtype=np.float64)  # (kept, classes)
-        for part, words in self._in_pieces(rule, tally, column, rows):
+        for part, words in self._in_chunks(rule, tally, column, rows):
             size = len(self.kept) - words.summed(words.gone.astype(np.float64))
             total = np.tile(counts.sum(axis=0), (words.n, 1))
             total[np.arange(words.n), rows.codes[part]] -= words.summed(words.less)
-            each, mass = self._imagined(size)
+            each, mass = self._pseudo_of(size)
             total = np.maximum(total, 0.0) + mass[:, None]
             rest = words.with_own(counts, np.maximum(counts[words.at, words.own] - words.less, 0.0))
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -201,8 +201,8 @@ class MultinomialDensity(WordsDensity):
         terms[odd] = 0.0
         return terms, odd, False
 
-    def _imagined(self, size: Floats) -> tuple[Floats, Floats]:
-        """What is added to each word, and to all together, in vocabularies of these sizes."""
+    def _pseudo_of(self, size: Floats) -> tuple[Floats, Floats]:
+        """Return the pseudocount of each word and of all words, for vocabularies of the given sizes."""
         estimate = self.smoothing.estimate
         if estimate is None:
             epsilon = float(self.smoothing.epsilon or 0.0)

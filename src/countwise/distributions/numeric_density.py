@@ -1,4 +1,4 @@
-"""What distributions of numbers share: the tally they ask for, the step of one value, and how it is written."""
+"""Base classes of distributions and densities of numeric attributes."""
 
 from __future__ import annotations
 
@@ -20,57 +20,57 @@ __all__ = ["NumericDensity", "NumericDistribution"]
 
 
 class NumericDistribution(Distribution):
-    """A distribution of numbers, estimated from their values or from their moments."""
+    """Distribution of a numeric attribute, estimated from its values or its moments."""
 
     __slots__ = ()
     tally: ClassVar[type[Moments | Values]] = Values
-    purpose: ClassVar[str]  # what it is for, for the error message
+    purpose: ClassVar[str]  # the columns that it needs, for the error message
 
     def blank(self, given: Nominal, of: Attribute) -> Any:
-        """Values or moments of the attribute in each class."""
+        """Return an empty tally of the values or moments in each class."""
         if not isinstance(of, Numeric):
-            raise OptionError(f"{of.name!r} is {of.kind}; {self.purpose}.")
+            raise OptionError(f"{of.name!r} has type {of.kind}; {self.purpose}.")
         return self.tally(given, of)
 
     def estimate_from_values(self, values: Values) -> tuple[Any, Any]:
-        """From the values, or from their moments."""
+        """Estimate the density from the values, or from their moments."""
         tally = values.moments if self.tally is Moments else values
         return self.estimate(tally), tally
 
 
 class NumericDensity(Density):
-    """A density of numbers in each class; `constant` says that it says nothing of the class."""
+    """Density of a numeric attribute in each class; if it is `constant`, the attribute has no effect."""
 
     name: str
-    n: NDArray[Any]  # how many values are behind the density of each class
+    n: NDArray[Any]  # the number of values of each class
     constant: bool
 
     def written(self, x: float, c: int) -> tuple[str, str]:
-        """The factor of class c at x, as text and as LaTeX."""
+        """Return the factor of class c at x, as text and as LaTeX."""
         raise NotImplementedError
 
     def behind(self, c: int) -> float:
-        """How many values are behind the density of class c."""
+        """Return the number of values of class c."""
         return float(self.n[c])
 
     def steps(self, name: str, column: NDArray[Any], shown: str) -> list[Step]:
-        """The factor of each class at the value."""
+        """Return the factor of the value in each class."""
         x = float(column[0])
         if np.isnan(x):
             return no_say(name, shown or "?", "missing", self.rule)
         if self.constant:
-            met = any(self.behind(c) > 0 for c in range(self.n_classes))
-            return no_say(name, shown, "constant" if met else "never seen", self.rule)
+            seen = any(self.behind(c) > 0 for c in range(self.n_classes))
+            return no_say(name, shown, "constant" if seen else "never seen", self.rule)
         logs = self.log_prob_of_row(column).tolist()
         factors = [Factor(log, *self.written(x, c), total=self.behind(c)) for c, log in enumerate(logs)]
         return [Step(name, shown, tuple(factors), "known", self.rule)]
 
     def label(self, column: NDArray[Any], row: int) -> str:
-        """The number."""
+        """Return the number as text."""
         return number(float(column[row]))
 
     def draw_log_prob(self, column: NDArray[Any], size: int, rng: np.random.Generator) -> Floats:
-        """The factor of each class at the value, under drawn parameters."""
+        """Return the log-density at the value with parameters drawn from their posterior."""
         out, x = np.zeros((size, self.n_classes)), float(column[0])
         if not (np.isnan(x) or self.constant):
             for c in range(self.n_classes):
@@ -78,10 +78,10 @@ class NumericDensity(Density):
         return out
 
     def _drawn(self, x: float, c: int, size: int, rng: np.random.Generator) -> Any:
-        """Log f(x | c) under parameters drawn from their posterior; by default they are taken as certain."""
+        """Draw log f(x | c) from its posterior; by default the parameters are treated as known."""
         return self.log_prob_of_row(np.array([x]))[c]
 
-    def _class_rows(self, classes: Sequence[Any], **parameters: NDArray[Any]) -> dict[str, list[Any]]:
-        """A row for each class: the parameters, and how many values are behind them."""
+    def _class_rows(self, classes: Sequence[Any], parameters: dict[str, NDArray[Any]]) -> dict[str, list[Any]]:
+        """Return a row for each class: the parameters and the number of values."""
         columns = {key: column.astype(np.float64).tolist() for key, column in {**parameters, "n": self.n}.items()}
         return {self.name: [str(c) for c in classes], **columns}

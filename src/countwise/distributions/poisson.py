@@ -1,4 +1,4 @@
-"""Poisson: a count with a Poisson distribution in each class."""
+"""Poisson distribution of a count in each class."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ __all__ = ["Poisson", "PoissonDensity"]
 
 @dataclass(frozen=True, slots=True)
 class Poisson(NumericDistribution):
-    """A rate in each class: the mean of the counts.
+    """Poisson distribution: the rate of a class is the mean of its counts.
 
     .. math:: P(x | c) = λ_c^x e^{-λ_c} / x!
 
     Parameters
     ----------
-    smoothing : optional
-        Imagined rows that hold the mean of all classes, so that no rate is 0; None takes the
-        model's (for Laplace ε rows, for an m-estimate m rows).
+    smoothing : float, str, MEstimate or None, default=None
+        Prior rows with the mean of all classes, which keep every rate above 0: ε rows for Laplace smoothing, m rows
+        for an m-estimate. None uses the smoothing of the model.
 
     Examples
     --------
@@ -52,25 +52,25 @@ class Poisson(NumericDistribution):
     smoothing: Any = None
     kind: ClassVar[str] = "poisson"
     tally: ClassVar[Any] = Moments
-    purpose: ClassVar[str] = "a Poisson distribution is for counts"
+    purpose: ClassVar[str] = "a Poisson distribution needs a count column"
     scored: ClassVar[bool] = True
-    shows_infinity: ClassVar[bool] = True  # an infinite number makes the moments infinite, and every class impossible
+    shows_infinity: ClassVar[bool] = True  # the moments become non-finite
 
     def estimate(self, tally: Moments) -> PoissonDensity:
-        """Rates."""
+        """Estimate the rates."""
         n, mean, _ = tally.triple
         if (mean < 0).any():
             raise OptionError(
-                f"{tally.of.name!r} has a negative mean; a Poisson distribution is for counts from 0 upwards.",
+                f"{tally.of.name!r} has a negative mean in a class; a Poisson distribution needs counts >= 0.",
                 hint=f"use distributions={{{tally.of.name!r}: 'gaussian'}}.",
             )
-        overall, rows = tally.overall[1], self._imagined_rows()
+        overall, rows = tally.overall[1], self._prior_rows()
         with np.errstate(invalid="ignore", divide="ignore"):
             rate = np.where(n + rows > 0, (n * mean + rows * overall) / (n + rows), overall)
         return PoissonDensity(tally.of.name, rate, n)
 
     def family_likelihood(self, given: Nominal, of: Any, rows: Table) -> tuple[float, int, float]:
-        """A rate in each combination of the parents."""
+        """Return the log-likelihood with a rate for each combination of the parents' values."""
         from scipy.special import gammaln
 
         n, rate, _ = Moments(given, of).fill(rows).triple
@@ -79,14 +79,14 @@ class Poisson(NumericDistribution):
         logs = np.where(rate > 0, n * (rate * np.log(np.maximum(rate, 1e-300)) - rate), 0.0)
         return float(logs.sum()) - constant, len(n), float(n.sum())
 
-    def _imagined_rows(self) -> float:
+    def _prior_rows(self) -> float:
         smoothing = smoothing_of(self.smoothing)
         return float(smoothing.estimate.m if smoothing.estimate else smoothing.epsilon or 0.0)
 
 
 @dataclass(eq=False)
 class PoissonDensity(NumericDensity):
-    """A Poisson distribution in each class."""
+    """Poisson distribution in each class."""
 
     name: str
     rate: Floats
@@ -95,54 +95,54 @@ class PoissonDensity(NumericDensity):
 
     def __post_init__(self) -> None:
         self.n_classes = len(self.rate)
-        self.constant = not bool(self.rate.any())  # nothing but zeros, or nothing at all: no say
+        self.constant = not bool(self.rate.any())  # only zeros, or no values: the attribute has no effect
 
     @classmethod
     def add_many(cls, densities: Sequence[Any], columns: Sequence[Any], out: Floats) -> None:
-        """All Poisson attributes in one pass."""
+        """Add the log-probabilities of all Poisson attributes in one pass."""
         pairs = [(d, c) for d, c in zip(densities, columns, strict=True) if not d.constant]
         if pairs:
             _kernels.add_poisson([c for _, c in pairs], np.array([d.rate for d, _ in pairs]), out)
 
     def mean_and_variance(self) -> tuple[Floats, Floats]:
-        """Both are the rate."""
+        """Return the rate, which is both mean and variance."""
         return self.rate, self.rate
 
     def written(self, x: float, c: int) -> tuple[str, str]:
-        """The probability of x, with the rate of class c."""
+        """Return the probability of x, with the rate of class c."""
         rate = number(self.rate[c])
         return f"Pois({number(x)}; {rate})", rf"\mathrm{{Pois}}({number(x)};\,{rate})"
 
     def grid(self) -> Floats:
-        """Counts from 0 to well above the highest rate."""
+        """Return counts from 0 to four standard deviations above the highest rate."""
         high = self.rate.max()
         return np.arange(0.0, min(np.ceil(high + 4 * np.sqrt(high) + 4), 4096))
 
     def typical(self, c: int) -> tuple[float, str]:
-        """The rate."""
-        return float(self.rate[c]), "on average"
+        """Return the rate."""
+        return float(self.rate[c]), "mean count"
 
     def draw(self, c: int, size: int, rng: np.random.Generator) -> NDArray[Any]:
-        """Poisson numbers."""
+        """Draw Poisson numbers."""
         return rng.poisson(self.rate[c], size)
 
     def _drawn(self, x: float, c: int, size: int, rng: np.random.Generator) -> Floats:
-        """Rates drawn from their gamma posterior."""
+        """Draw the rate from its gamma posterior."""
         from scipy.special import gammaln
 
         rate = rng.gamma(self.rate[c] * self.n[c] + 0.5, 1 / max(self.n[c], 1e-9), size)
         return np.asarray(x * np.log(np.maximum(rate, 1e-300)) - rate - gammaln(x + 1))
 
     def summary(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
-        """A row for each class: the rate."""
-        return self._class_rows(classes, rate=self.rate)
+        """Return a row for each class: the rate."""
+        return self._class_rows(classes, {"rate": self.rate})
 
     def scoring_terms(self, derived: Derived, schema: Schema, tally: Any) -> list[Any]:
-        """A rate in each class; nothing if the column says nothing."""
+        """Return a Poisson term; none if the column is constant 0."""
         return [] if self.constant else [Rate(derived.columns[0], self.rate)]
 
     def linear_terms(self, key: str) -> tuple[list[str], list[Floats], Any]:
-        """X log λ - λ; x! is the same for all classes."""
+        """Return the weights log λ and biases -λ; x! is the same for all classes."""
         if self.constant:
             return [key], [np.zeros(self.n_classes)], 0.0
         with np.errstate(divide="ignore"):
@@ -151,21 +151,21 @@ class PoissonDensity(NumericDensity):
     def log_prob_left_out(
         self, rule: Any, tally: Moments, column: Any, rows: LeftOutRows, *, keep: bool = False
     ) -> tuple[Floats, Flags, bool]:
-        """From the sums without the row."""
+        """Return the leave-one-out log-probability, from the sums without the row."""
         from scipy.special import xlogy
 
         x = np.asarray(column, dtype=np.float64)
-        there, w = ~np.isnan(x), rows.weights
+        observed, w = ~np.isnan(x), rows.weights
         n, mean, _ = tally.triple
         total, center, _ = tally.overall
-        imagined = rule._imagined_rows()
+        prior_rows = rule._prior_rows()
         with np.errstate(divide="ignore", invalid="ignore"):
             overall = np.maximum((total * center - w * x) / np.maximum(total - w, 1e-300), 0.0)
             sums = rows.with_own(n * mean, np.maximum(rows.own(n * mean) - w * x, 0.0))
             counts = rows.with_own(n, np.maximum(rows.own(n) - w, 0.0))
-            mixed = (sums + imagined * overall[:, None]) / (counts + imagined)
-            rate = np.where(counts + imagined > 0, mixed, overall[:, None])
+            mixed = (sums + prior_rows * overall[:, None]) / (counts + prior_rows)
+            rate = np.where(counts + prior_rows > 0, mixed, overall[:, None])
             rate = np.where(rate < 1e-13 * max(float(np.max(mean, initial=0.0)), 1.0), 0.0, rate)
             logs = xlogy(x[:, None], rate) - rate
-        silent = ~there | ~(rate > 0).any(axis=1)
-        return np.where(silent[:, None], 0.0, logs), there & ~(total - w > 1e-9), False
+        no_effect = ~observed | ~(rate > 0).any(axis=1)
+        return np.where(no_effect[:, None], 0.0, logs), observed & ~(total - w > 1e-9), False

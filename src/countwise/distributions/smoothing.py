@@ -1,4 +1,4 @@
-"""Smoothing: imagined counts against zero counts, by Laplace's ε or an m-estimate."""
+"""Smoothing against zero frequencies: Laplace smoothing and the m-estimate."""
 
 from __future__ import annotations
 
@@ -19,17 +19,21 @@ __all__ = ["MEstimate", "Smoothing", "exact", "smoothing_of"]
 
 @dataclass(frozen=True, slots=True)
 class MEstimate:
-    """The m-estimate: (count + m p) / (total + m).
+    """The m-estimate of a probability: (count + m p) / (total + m).
 
-    Laplace's ε is the m-estimate with m = ε K and p = 1/K over an attribute's K
-    values; the share num(w) / num of lecture 003 is m = 1 with p from all classes.
+    Laplace smoothing with pseudocount ε is the m-estimate with m = ε K and p = 1/K, for an attribute with K values.
 
     Parameters
     ----------
-    m : float, default=1
-        The number of imagined rows.
-    p : {"uniform", "global"} or mapping of value to probability, default="uniform"
-        What the imagined rows hold: every value alike, or values as often as in all classes together.
+    m : float, default=1.0
+        The equivalent sample size: the sum of all pseudocounts.
+    p : {'uniform', 'global'} or mapping of value to probability, default='uniform'
+        The prior probability of each value: 'uniform' is the same for all values, 'global' the frequency over all
+        classes. A mapping gives the probabilities; a value that it lacks has 0.
+
+    References
+    ----------
+    Mitchell, T. M. (1997). Machine Learning. McGraw-Hill, section 6.9.1.
 
     Examples
     --------
@@ -43,57 +47,135 @@ class MEstimate:
 
     def __post_init__(self) -> None:
         if not self.m >= 0:
-            raise OptionError(f"m must be 0 or more, not {self.m!r}.")
+            raise OptionError(f"m must be a number >= 0, not {self.m!r}.")
         if not isinstance(self.p, Mapping) and self.p not in ("uniform", "global"):
-            raise OptionError(f"p must be 'uniform', 'global' or a mapping of values, not {self.p!r}.")
+            raise OptionError(f"p must be 'uniform', 'global' or a mapping of value to probability, not {self.p!r}.")
 
     def as_setting(self) -> dict[str, Any]:
-        """Plain data, for the model file."""
+        """Return the settings as plain data, for the model file.
+
+        Returns
+        -------
+        dict
+            The data.
+
+        Examples
+        --------
+        >>> from countwise import MEstimate
+        >>> MEstimate(3).as_setting()
+        {'@': 'm-estimate', 'm': 3, 'p': 'uniform'}
+        """
         return {"@": "m-estimate", "m": plain(self.m), "p": plain(self.p)}
 
 
 @dataclass(frozen=True, slots=True)
 class Smoothing:
-    """Imagined counts for the cells of a table.
+    """Pseudocounts that are added to a table of counts.
 
     Parameters
     ----------
-    epsilon : float or None
-        Laplace's ε for each value.
-    estimate : MEstimate or None
-        Or an m-estimate.
+    epsilon : float or None, default=0.0
+        The pseudocount of each value, for Laplace smoothing. It is ignored if `estimate` is given.
+    estimate : MEstimate or None, default=None
+        The m-estimate. None uses Laplace smoothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise.distributions import MEstimate, Smoothing
+    >>> Smoothing(estimate=MEstimate(3)).pseudo(np.array([[3, 0], [1, 2]]), ("a", "b")).tolist()
+    [1.5, 1.5]
     """
 
     epsilon: float | None = 0.0
     estimate: MEstimate | None = None
 
     def as_setting(self) -> dict[str, Any]:
-        """Plain data, for the model file."""
+        """Return the settings as plain data, for the model file.
+
+        Returns
+        -------
+        dict
+            The data.
+
+        Examples
+        --------
+        >>> from countwise.distributions import Smoothing
+        >>> Smoothing(1.0).as_setting()
+        {'@': 'smoothing', 'epsilon': 1.0, 'estimate': None}
+        """
         return {"@": "smoothing", "epsilon": plain(self.epsilon), "estimate": plain(self.estimate)}
 
     def pseudo(self, counts: NDArray[Any], values: Sequence[Any], extra: int = 0) -> Floats:
-        """The imagined count of each value; shape (values + extra,)."""
+        """Return the pseudocount of each value.
+
+        Parameters
+        ----------
+        counts : ndarray of shape (n_classes, n_values)
+            The counts.
+        values : sequence
+            The values.
+        extra : int, default=0
+            The number of extra values, for unseen values.
+
+        Returns
+        -------
+        ndarray of shape (n_values + extra,)
+            The pseudocounts.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from countwise.distributions import Smoothing
+        >>> Smoothing(1.0).pseudo(np.array([[3, 0], [1, 2]]), ("a", "b")).tolist()
+        [1.0, 1.0]
+        """
         k = counts.shape[-1] + extra
-        if k == 0:  # nothing but missing cells: no value, no count
+        if k == 0:  # every value is missing
             return np.empty(0)
         if self.estimate is None:
             return np.full(k, float(self.epsilon or 0.0))
         m, p = float(self.estimate.m), self.estimate.p
         if isinstance(p, Mapping):
-            shares = np.array([float(p.get(v, 0.0)) for v in values] + [max(0.0, 1 - sum(p.values()))] * extra)
-            return m * shares
+            probabilities = [float(p.get(v, 0.0)) for v in values] + [max(0.0, 1 - sum(p.values()))] * extra
+            return m * np.array(probabilities)
         if p == "uniform":
             return np.full(k, m / k)
         if extra:
             raise OptionError(
-                "unseen='share' needs Laplace or a uniform m-estimate: a value never seen has no global share."
+                "unseen='share' cannot be combined with global frequencies: an unseen value has none.",
+                hint="use Laplace smoothing or a uniform m-estimate.",
             )
         overall = counts.sum(axis=0)
         total = overall.sum()
         return m * overall / total if total > 0 else np.full(k, m / k)
 
     def exact(self, counts: NDArray[Any], index: int, values: Sequence[Any], extra: int = 0) -> Fraction | None:
-        """The imagined count of one value as a fraction, if it is one."""
+        """Return the pseudocount of one value as a fraction.
+
+        Parameters
+        ----------
+        counts : ndarray of shape (n_classes, n_values)
+            The counts.
+        index : int
+            The position of the value.
+        values : sequence
+            The values.
+        extra : int, default=0
+            The number of extra values, for unseen values.
+
+        Returns
+        -------
+        Fraction or None
+            The pseudocount; None if it is not a short fraction.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from countwise.distributions import MEstimate, Smoothing
+        >>> str(Smoothing(estimate=MEstimate(1)).exact(np.array([[3, 0, 1]]), 0, ("a", "b", "c")))
+        '1/3'
+        """
         k = counts.shape[-1] + extra
         if self.estimate is None:
             return exact(self.epsilon or 0.0)
@@ -106,7 +188,27 @@ class Smoothing:
         return None if count is None or not total else m * count / total
 
     def mass(self, counts: NDArray[Any], extra: int = 0) -> Fraction | None:
-        """All imagined counts of an attribute together, as a fraction."""
+        """Return the sum of all pseudocounts of an attribute as a fraction.
+
+        Parameters
+        ----------
+        counts : ndarray of shape (n_classes, n_values)
+            The counts.
+        extra : int, default=0
+            The number of extra values, for unseen values.
+
+        Returns
+        -------
+        Fraction or None
+            The sum; None if it is not a short fraction.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from countwise.distributions import Smoothing
+        >>> str(Smoothing(0.5).mass(np.array([[3, 0, 1]])))
+        '3/2'
+        """
         if self.estimate is None:
             each = exact(self.epsilon or 0.0)
             return None if each is None else each * (counts.shape[-1] + extra)
@@ -120,10 +222,25 @@ class Smoothing:
 
 
 def smoothing_of(option: Any) -> Smoothing:
-    """The smoothing that a user named.
+    """Return the smoothing that an option describes.
 
-    None or 0: none. A number: Laplace with that ε. "laplace": ε = 1. "global":
-    ε from global statistics, num(w) / num. An `MEstimate`, or ``{"m": 1}``.
+    Parameters
+    ----------
+    option : float, {'laplace', 'global', 'none'}, MEstimate, mapping, Smoothing or None
+        A number is the pseudocount ε of Laplace smoothing, and 'laplace' is the same as 1. 'global' is the m-estimate
+        with m = 1 and the frequencies over all classes. An `MEstimate` or a mapping such as ``{"m": 1}`` is an
+        m-estimate. 0, 'none' and None do not smooth.
+
+    Returns
+    -------
+    Smoothing
+        The smoothing.
+
+    Examples
+    --------
+    >>> from countwise.distributions import smoothing_of
+    >>> print(smoothing_of("laplace"))
+    Laplace 1
     """
     if isinstance(option, Smoothing):
         return option
@@ -134,20 +251,20 @@ def smoothing_of(option: Any) -> Smoothing:
     if isinstance(option, Mapping):
         odd = sorted(set(option) - {"m", "p"})
         if odd:
-            raise OptionError(f"An m-estimate has no setting {odd[0]!r}.", hint="it has m and p.")
+            raise OptionError(f"An m-estimate has no setting {odd[0]!r}.", hint="use m and p.")
         return Smoothing(None, MEstimate(**option))
     if isinstance(option, int | float | np.integer | np.floating) and not isinstance(option, bool):
         if not (option >= 0 and np.isfinite(option)):
-            raise OptionError(f"smoothing must be 0 or more, not {option!r}.")
+            raise OptionError(f"smoothing must be a finite number >= 0, not {option!r}.")
         return Smoothing(float(option))
     raise OptionError(
-        f"smoothing={option!r} is unknown.",
-        hint="give a number (Laplace), 'global', MEstimate(m, p) or None.",
+        f"smoothing must be a number, 'laplace', 'global', 'none', an MEstimate or None, not {option!r}.",
+        hint="use a number for Laplace smoothing, for example smoothing=1.",
     )
 
 
 def exact(number: Any) -> Fraction | None:
-    """A float as the fraction that a person means by it: 0.1 is 1/10; None if it is no short fraction."""
+    """Return a float as the short fraction that it is meant to be (0.1 is 1/10), or None."""
     value = float(number)
     if not np.isfinite(value):
         return None

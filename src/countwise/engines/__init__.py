@@ -1,1 +1,1 @@
-"""Tables that an engine holds: relations, and tallies by group-by."""
+"""Engine tables (DuckDB, Polars, Dask, Spark, Ibis): tallies computed with group-by queries."""

@@ -1,4 +1,4 @@
-"""Asking an engine: a plan goes out, a small answer comes back, and a failure is told in one line."""
+"""Execution of queries: collect a plan, convert errors of the engine, and handle Ctrl-C."""
 
 from __future__ import annotations
 
@@ -22,50 +22,50 @@ from countwise.errors import CountwiseError, ReadError
 
 __all__ = ["answered", "asked", "collected", "floats", "micros", "number_of", "rows_of_answer", "sum_of", "sums_of"]
 
-_AGAIN = 0.05  # seconds after which an engine that did not stop is told again
+_AGAIN = 0.05  # seconds after which an engine that did not stop is interrupted again
 _NOTHING = b"\0"  # no signal has this number
 
 
 def asked(ask: Callable[[], Any], plan: Any = None) -> Any:
-    """What an engine answers, unless Ctrl-C stops it."""
-    handled = sys.exc_info()[1]  # what the caller is dealing with is no news
+    """Run a query; Ctrl-C interrupts it."""
+    handled = sys.exc_info()[1]  # an error that the caller is already handling
     try:
         with _watched(_stop_of(plan)):
             return ask()
     except BaseException as error:
         if not _is_ctrl_c(error, handled):
             raise
-        with suppress(KeyboardInterrupt):  # Polars raises it twice: not again while a model is put right
+        with suppress(KeyboardInterrupt):  # Polars raises it twice; the second must not interrupt the cleanup
             time.sleep(0)
         raise KeyboardInterrupt from error
 
 
 def _is_ctrl_c(error: BaseException, handled: BaseException | None) -> bool:
-    """Whether an error comes of Ctrl-C: DuckDB calls it a failure, Spark fails to fetch what it has cancelled."""
-    met: BaseException | None = error
-    while met is not None and met is not handled:
-        if isinstance(met, KeyboardInterrupt) or "Query interrupted" in str(met) or "Interrupted!" in str(met):
+    """Return whether Ctrl-C caused an error: DuckDB and Spark raise errors of their own."""
+    cause: BaseException | None = error
+    while cause is not None and cause is not handled:
+        if isinstance(cause, KeyboardInterrupt) or "Query interrupted" in str(cause) or "Interrupted!" in str(cause):
             return True
-        met = met.__context__
+        cause = cause.__context__
     return False
 
 
 def _stop_of(plan: Any) -> Callable[[], None] | None:
-    """What stops a query of DuckDB, also behind Ibis; None for engines that see to it themselves."""
+    """Return the function that interrupts a query of DuckDB, also through Ibis; None for other engines."""
     native: Any = plan.to_native() if hasattr(plan, "to_native") else plan
     home = type(native).__module__.partition(".")[0]
     connection: Any = None
     if home in ("duckdb", "_duckdb"):
-        connection = getattr(native, "_con", None)  # a relation has no other name for it, and older ones none
+        connection = getattr(native, "_con", None)  # there is no public attribute; older versions have none
     elif home == "ibis":
-        with suppress(Exception):  # a table of no backend, or of several, is not our concern here
+        with suppress(Exception):  # a table without a backend, or with several
             connection = getattr(native.get_backend(), "con", None)
     return connection.interrupt if hasattr(connection, "interrupt") else None
 
 
 @contextmanager
 def _watched(stop: Callable[[], None] | None) -> Iterator[None]:
-    """Call `stop` on Ctrl-C; where the program has other plans for the signal, it is left alone."""
+    """Call `stop` on Ctrl-C, unless the program has its own handler of the signal."""
     if (
         stop is None
         or threading.current_thread() is not threading.main_thread()
@@ -73,10 +73,10 @@ def _watched(stop: Callable[[], None] | None) -> Iterator[None]:
     ):
         yield
         return
-    here, there = socket.socketpair()
-    there.setblocking(False)
-    before = signal.set_wakeup_fd(there.fileno(), warn_on_full_buffer=False)
-    waiting = threading.Thread(target=_wait, args=(here, stop, before), daemon=True)
+    receiver, sender = socket.socketpair()
+    sender.setblocking(False)
+    before = signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
+    waiting = threading.Thread(target=_wait, args=(receiver, stop, before), daemon=True)
     waiting.start()
     try:
         yield
@@ -84,31 +84,30 @@ def _watched(stop: Callable[[], None] | None) -> Iterator[None]:
         try:
             signal.set_wakeup_fd(before)
         finally:
-            there.close()  # which ends the thread; it must not hold the connection beyond the question
+            sender.close()  # ends the thread, which must not keep the connection after the query
             waiting.join(1.0)
 
 
-def _wait(here: socket.socket, stop: Callable[[], None], before: int) -> None:
-    """Wait for signals, hand them on to who waited before, and stop the engine at Ctrl-C.
+def _wait(receiver: socket.socket, stop: Callable[[], None], before: int) -> None:
+    """Wait for signals, pass them on to the previous receiver, and interrupt the engine on Ctrl-C.
 
-    The engine may still be preparing its work, and would forget that it was told to stop: it is told again until the
-    question is over.
+    An engine that is still preparing the query ignores the interrupt. It is therefore repeated until the query ends.
     """
-    with here:
-        while signals := _received(here):
+    with receiver:
+        while signals := _received(receiver):
             if before >= 0 and signals != _NOTHING:
                 with suppress(OSError):
                     os.write(before, signals)
             if signal.SIGINT in signals:
-                here.settimeout(_AGAIN)
-            if here.gettimeout() is not None:
+                receiver.settimeout(_AGAIN)
+            if receiver.gettimeout() is not None:
                 stop()
 
 
-def _received(here: socket.socket) -> bytes:
-    """The signals that have come, if any before the time is over; nothing at all once the other end is closed."""
+def _received(receiver: socket.socket) -> bytes:
+    """Return the signals received before the timeout; empty when the other end is closed."""
     try:
-        return here.recv(64)
+        return receiver.recv(64)
     except TimeoutError:
         return _NOTHING
 
@@ -117,58 +116,58 @@ _DAYS_TO_1970 = 719_163.0  # from the first day of the year 1
 
 
 def answered(ask: Any, plan: Any = None) -> Any:
-    """What an engine answers; what it says when it fails, in one line; Ctrl-C stops it."""
+    """Run a query; an error of the engine raises a ReadError with the first line of its message."""
     try:
         return asked(ask, plan)
     except (CountwiseError, KeyboardInterrupt):
         raise
     except Exception as error:
         first = str(error).strip().split("\n")[0][:300]
-        raise ReadError(f"The engine failed: {type(error).__name__}: {first}") from error
+        raise ReadError(f"The query failed in the engine: {type(error).__name__}: {first}") from error
 
 
 def collected(plan: Any) -> Frame:
-    """The answer to a plan, in memory."""
+    """Run a query and return its result in memory."""
     return answered(lambda: frame_of_owner(plan.collect().to_native()), plan)
 
 
 def rows_of_answer(plan: Any) -> list[dict[str, Any]]:
-    """The answer to a plan, row by row."""
+    """Run a query and return the rows of its result."""
     return answered(lambda: list(plan.collect().iter_rows(named=True)), plan)
 
 
 def sums_of(plan: Any, columns: Mapping[str, Any], *more: Any) -> dict[str, Any]:
-    """The sums of new columns over all rows, and other aggregates."""
-    asked = [nw.col(name).sum() for name in columns]
-    (row,) = rows_of_answer(plan.with_columns(**columns).select(*asked, *more))
+    """Return the sums of computed columns over all rows, and other aggregates."""
+    sums = [nw.col(name).sum() for name in columns]
+    (row,) = rows_of_answer(plan.with_columns(**columns).select(*sums, *more))
     return row | {name: sum_of(row[name]) for name in columns}
 
 
 def sum_of(value: Any) -> float:
-    """A sum of any engine as a number, which is 0 if there was nothing to add; Decimals and NumPy's too."""
+    """Convert a sum of any engine, such as a Decimal, to a float; the sum of nothing is 0."""
     return 0.0 if is_missing(value) else float(value)
 
 
 def number_of(value: Any) -> float:
-    """A scalar of any engine as a number; one that is missing is an error, and never taken for 0."""
+    """Convert a scalar of any engine to a float; a missing value is an error."""
     if is_missing(value):
-        raise ReadError("The engine gave no value where a number was expected.")
+        raise ReadError("The engine returned a missing value where a number is required.")
     return float(value)
 
 
 def floats(column: Any) -> Floats:
-    """A column of an answer as numbers; nothing is NaN."""
+    """Convert a column of a result to floats, NaN where a value is missing."""
     return np.asarray(column, dtype=np.float64)
 
 
 def whole(weights: Floats) -> NDArray[Any]:
-    """Weights as integers, if they all are."""
+    """Convert weights to integers if all are integral."""
     weights = np.nan_to_num(weights)
     return weights.astype(np.int64) if (weights == np.floor(weights)).all() else weights
 
 
 def micros(name: str, dtype: Any) -> Any:
-    """A column of points in time as microseconds since 1970; from its parts, which all engines know."""
+    """Convert a date column to microseconds since 1970, from the year, day, ..., which all engines support."""
     at = nw.col(name).cast(nw.Datetime("us")).dt
     year = at.year().cast(nw.Float64) - 1.0
     days = year * 365.0 + (year / 4.0).floor() - (year / 100.0).floor() + (year / 400.0).floor()

@@ -1,7 +1,7 @@
-"""Counting in an engine: each tally is asked for by a group-by, and filled from the answer.
+"""Tallies of engine tables: each tally is filled from the result of a group-by query.
 
-Nominal columns are answered by every combination of values that there is and how often: a small table with weights,
-which is counted as any other. Numeric columns are answered by sums.
+For nominal columns, the query returns each combination of values and its weight. This small table with weights is
+counted like any other. For numeric columns, the query returns sums.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from countwise._cached import lazy
 from countwise.data.attributes import Nominal, Numeric
 from countwise.data.columns import class_column
 from countwise.data.derived import AsGiven, CountBlock
-from countwise.data.frames import Frame, lacks, unused_name
+from countwise.data.frames import Frame, missing_columns, unused_name
 from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.engines.execute import whole
@@ -32,16 +32,16 @@ __all__ = ["EnginePart", "moments_of", "refuse_identifiers", "scatter_of", "targ
 
 @dataclass(frozen=True, eq=False)
 class EnginePart:
-    """A relation as a part of a table: it has no rows here, and counts where it lies."""
+    """An engine table as a part of the training data; it is counted in the engine."""
 
     relation: Relation
-    frame: Frame  # no rows, but columns of the right kinds
-    name: str  # of the target
-    known: bool  # whether there is a target; if not, all rows are of one class
+    frame: Frame  # columns of the right types without rows
+    name: str  # name of the target
+    known: bool  # whether there is a target; if not, all rows belong to one class
 
     @classmethod
     def open(cls, relation: Relation, *, needs_target: bool = True) -> EnginePart:
-        """A relation with its target."""
+        """Create the part of an engine table."""
         if relation.target is None and needs_target:
             raise TableError("This estimator requires y to be passed, but the target y is None.")
         empty = relation.empty()
@@ -50,40 +50,42 @@ class EnginePart:
 
     @property
     def left_out(self) -> int:
-        """Rows without a target; asked of the engine once."""
+        """Number of rows without a target."""
         return self.classes.left_out
 
     @lazy
     def classes(self) -> Classes:
-        """The classes and how many rows each has."""
+        """The classes and their weights, queried once."""
         return self.relation.classes()
 
     @property
     def n_rows(self) -> int:
-        """Rows with a target."""
+        """Number of rows with a target."""
         return self.classes.rows
 
     def counted_as_given(self, error: CountwiseError) -> CountwiseError:
-        """An error as it is: rows of a relation have no numbers."""
+        """Return the error unchanged: rows of an engine table have no numbers."""
         return error
 
     def matched(self, schema: Schema) -> Frame:
-        """The columns of a schema, in its order."""
-        lost = [name for name in schema if name not in self.relation.dtypes]
-        if lost:
-            raise lacks("relation", lost, self.relation.dtypes)
+        """Return the columns of a schema, in its order."""
+        absent = [name for name in schema if name not in self.relation.dtypes]
+        if absent:
+            raise missing_columns(absent, self.relation.dtypes)
         return Frame({name: self.frame.columns[name] for name in schema}, 0, named=True)
 
     def count(
         self, schema: Schema, target: Nominal, build: BuildRequests, what: str = "", *, learn: bool = True
     ) -> Counted:
-        """Fill the tallies that a model asks for, by group-by; domains are always learned from the answers."""
+        """Fill the tallies that a model requests; domains are always learned from the results of the queries."""
         relation, classes = self.relation, self.classes
         if relation.target is not None and relation.target != target.name:
-            raise TableError(f"The model predicts {target.name!r}, not {relation.target!r}.")
+            raise TableError(
+                f"The target is {relation.target!r}, but the model was trained with the target {target.name!r}."
+            )
         self.matched(schema)
         if classes.rows == 0:
-            raise TableError("The relation is empty: at least one row with a target is needed.")
+            raise TableError("The table is empty or its target is missing in every row; at least one row with a target is needed.")
         target, label_type = target_of(relation, target, classes)
         nominal = [a.name for a in schema.attributes if isinstance(a, Nominal)]
         numeric = [a.name for a in schema.attributes if isinstance(a, Numeric)]
@@ -98,7 +100,7 @@ class EnginePart:
 
 
 def target_of(relation: Relation, target: Nominal, classes: Classes) -> tuple[Nominal, np.dtype[Any] | None]:
-    """The target with the classes that are there; a single class where there is no target."""
+    """Return the target with its observed classes; a single class if there is no target."""
     if relation.target is None:
         return target.learn(np.zeros(1, dtype=np.uint8)), np.dtype(np.uint8)
     column = classes.frame.columns[relation.target]
@@ -107,21 +109,21 @@ def target_of(relation: Relation, target: Nominal, classes: Classes) -> tuple[No
 
 
 def refuse_identifiers(look: ColumnSummary, schema: Schema, rows: int) -> None:
-    """A column with a value of its own in nearly every row would bring the whole column here."""
+    """Raise an error for a nominal column whose values are nearly all distinct; its group-by would be too large."""
     for name, n in look.distinct.items():
         a = schema[name]
-        assert isinstance(a, Nominal)  # noqa: S101 - asked of names alone
+        assert isinstance(a, Nominal)  # noqa: S101 - `distinct` has nominal columns only
         if n > MOST_GROUPS or (a.grows and n > 10_000 and name in look.ids):
             seen = min(look.ids.get(name, rows), rows)
             raise TableError(
-                f"{name!r} looks like an identifier: {n:,} different values in {seen:,} rows.",
-                hint="leave the column out.",
+                f"{name!r} looks like an identifier: it has {n:,} distinct values in {seen:,} rows.",
+                hint="drop the column.",
             )
 
 
 @dataclass(frozen=True, eq=False)
 class _Query:
-    """Requests of a model put to the engine, the numbers of all moments in one question."""
+    """Queries for the requests of a model."""
 
     relation: Relation
     look: ColumnSummary
@@ -132,7 +134,7 @@ class _Query:
     what: str
 
     def filled(self, requests: Mapping[str, Request]) -> dict[str, Any]:
-        """All tallies; the moments of all numbers in one question."""
+        """Fill all tallies; one query returns the moments of all numeric columns."""
         moments = {
             key: (r.blank, r.derived.columns[0])
             for key, r in requests.items()
@@ -157,24 +159,25 @@ class _Query:
             frame, weights = values(self.relation, name, self.look, self.relation.given, self.classes.rows)
         elif isinstance(blank, Counts) and name in self.frames:
             frame, weights = self.frames[name]
-        elif isinstance(blank, Counts) and derived.flag:  # whether a number is above 0, or there at all
+        elif isinstance(blank, Counts) and derived.flag:  # whether a number is positive, or present
             frame, weights = self.relation.cut({name: [0.0]}).groups([*self.relation.given, name])
         else:
             raise RowsRefused(
-                f"{self.what} needs the rows of {key!r}; the relation has {self.classes.rows:,}.",
-                hint="fetch them into memory, or give the column another distribution.",
+                f"{self.what} needs the rows of {key!r} in memory, but the table is in an engine "
+                f"({self.classes.rows:,} rows).",
+                hint="collect the table into memory, or choose another distribution for the column.",
             )
         table = Schema(map(self.schema.__getitem__, derived.columns)).encode(frame, weights)
         return blank.fill(derived_table(table.with_column(self.target.name, self._codes(frame)), {key: request}))
 
     def _codes(self, frame: Any) -> NDArray[Any]:
-        """The class of each row of an answer."""
+        """Return the code of the class of each row of a result."""
         if self.relation.target is None:
             return np.zeros(frame.n_rows, dtype=np.uint8)
         return self.target.encode(frame.columns[self.target.name], strict=True)
 
     def _word_totals(self, blank: Words, columns: Sequence[str]) -> Words:
-        """Totals of counts in each class; a missing value adds nothing."""
+        """Sum the counts in each class; a missing value counts 0."""
         frame, found = totals(self.relation, columns, self.relation.given)
         k = len(self.target.values)
         cells, n = np.zeros((k, len(columns))), np.zeros(k)
@@ -182,14 +185,14 @@ class _Query:
         np.add.at(n, self._codes(self.classes.frame), self.classes.weights)
         return replace(blank, n=whole(n), cells=whole(cells))
 
-    def _moments(self, asked: Mapping[str, tuple[Moments, str]]) -> dict[str, Moments]:
-        """n, mean and M2 of numbers."""
-        found = moments(self.relation, [name for _, name in asked.values()], self.look, self.relation.given)
+    def _moments(self, requested: Mapping[str, tuple[Moments, str]]) -> dict[str, Moments]:
+        """Compute n, the mean and M2 of numeric columns."""
+        found = moments(self.relation, [name for _, name in requested.values()], self.look, self.relation.given)
         codes = self._codes(found.keys)
-        return {key: moments_of(blank, codes, found, j) for j, (key, (blank, _)) in enumerate(asked.items())}
+        return {key: moments_of(blank, codes, found, j) for j, (key, (blank, _)) in enumerate(requested.items())}
 
     def _scattered(self, blank: Scatter) -> Scatter:
-        """Means and products of whole rows, for each pattern of what is there."""
+        """Compute means and scatter matrices for each pattern of non-missing columns."""
         numbers: list[tuple[str, Any]] = []
         for a in blank.of.attributes:
             numbers += [(a.name, value) for value in a.values] if isinstance(a, Nominal) else [(a.name, None)]
@@ -199,7 +202,7 @@ class _Query:
 
 
 def moments_of(blank: Moments, codes: NDArray[Any], found: Sums, j: int) -> Moments:
-    """The tally of one number, from the answer for each group and the class that it is."""
+    """Fill the moments of one column from the results by group; `codes` are the classes of the groups."""
     k = len(blank.given.values)
     n, mean, m2 = np.zeros((3, k))
     mine = np.flatnonzero((codes < k) & (found.n[:, j] > 0))
@@ -208,19 +211,19 @@ def moments_of(blank: Moments, codes: NDArray[Any], found: Sums, j: int) -> Mome
 
 
 def scatter_of(blank: Scatter, codes: NDArray[Any], found: Products) -> Scatter:
-    """The tally of whole rows, from the answer for each group and pattern."""
+    """Fill the scatter matrices from the results by group and pattern; `codes` are the classes of the groups."""
     k = len(blank.given.values)
     cells: dict[bytes, PatternMoments] = {}
     for row in np.flatnonzero((codes < k) & (found.n > 0)):
-        there = found.present[row][blank.of.owners]
-        if not there.any():
+        present = found.present[row][blank.of.owners]
+        if not present.any():
             continue
-        width = int(there.sum())
+        width = int(present.sum())
         key = np.packbits(found.present[row]).tobytes()
         if key not in cells:
             cells[key] = PatternMoments(np.zeros(k), np.zeros((k, width)), np.zeros((k, width, width)))
         at, c = cells[key], int(codes[row])
-        assert at.scatter is not None  # noqa: S101 - just made
-        at.n[c], at.mean[c] = found.n[row], found.mean[row][there]
-        at.scatter[c] = found.scatter[row][np.ix_(there, there)]
+        assert at.scatter is not None  # noqa: S101 - set above
+        at.n[c], at.mean[c] = found.n[row], found.mean[row][present]
+        at.scatter[c] = found.scatter[row][np.ix_(present, present)]
     return replace(blank, cells=cells)

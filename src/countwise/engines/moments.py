@@ -1,7 +1,7 @@
-"""Numbers of a relation: their moments, their products, and their values, asked of the engine by group.
+"""Moments, scatter matrices and values of the numeric columns of an engine table, by group.
 
-Sums are of differences from a pilot mean. Where a group lies so far from it that its squares would lose digits, that
-group is asked again with its own mean.
+The queries sum differences from a pilot mean. If the mean of a group is so far from the pilot mean that its sum of
+squares would lose digits, the group is queried again with its own mean.
 """
 
 from __future__ import annotations
@@ -22,34 +22,34 @@ from countwise.errors import TableError
 
 __all__ = ["Products", "Sums", "gaps", "moments", "products", "totals", "values"]
 
-_FAR = 1e3  # squared deviations from the shift beyond which squares are summed again
-_MOST_AGAIN = 64  # groups that are asked again
-FINENESS = 1 << 16  # parts of a deviation within which different values are taken together
+_FAR = 1e3  # ratio of the squared distance from the pilot mean to the variance beyond which a group is queried again
+_MOST_AGAIN = 64  # maximum number of groups that are queried again
+FINENESS = 1 << 16  # values within 1/FINENESS of a standard deviation may be pooled
 
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """Moments of numbers, by group: arrays of shape (groups, numbers)."""
+    """Moments of numeric columns by group: arrays of shape (groups, columns)."""
 
     keys: Frame  # a row for each group
-    n: Floats  # the weight of the cells that are there
+    n: Floats  # weight of the non-missing values
     mean: Floats
-    m2: Floats  # the sum of squared deviations from the mean
+    m2: Floats  # sum of squared deviations from the mean
 
 
 @dataclass(frozen=True, eq=False)
 class Products:
-    """Means and products of several numbers, by group and by which columns are there."""
+    """Means and scatter matrices by group and pattern of non-missing columns."""
 
     keys: Frame  # a row for each group
     present: Flags  # (groups, columns)
-    n: Floats  # (groups,): the weight of the rows
+    n: Floats  # (groups,): weight of the rows
     mean: Floats  # (groups, numbers)
     scatter: Floats  # (groups, numbers, numbers): sums of products of deviations from the mean
 
 
 def moments(relation: Relation, numbers: Sequence[str], look: ColumnSummary, by: Sequence[str]) -> Sums:
-    """How many cells, their mean and squared deviations, of each number in each group; without `by` of all rows."""
+    """Compute n, mean and M2 of each numeric column in each group, or over all rows if `by` is empty."""
     found = _moments(relation, numbers, look.means, by)
     with np.errstate(divide="ignore", invalid="ignore"):
         shift = np.array([look.means[name] for name in numbers])
@@ -57,7 +57,7 @@ def moments(relation: Relation, numbers: Sequence[str], look: ColumnSummary, by:
     for g in np.flatnonzero(far.any(axis=1))[:_MOST_AGAIN]:
         own = cells_at(found.keys, int(g))
         if None in own.values():
-            continue  # no group of any model
+            continue  # no model uses a group with a missing key
         js = np.flatnonzero(far[g]).tolist()
         names = [numbers[j] for j in js]
         again = _moments(relation.only(own), names, dict(zip(names, found.mean[g, js].tolist(), strict=True)), ())
@@ -80,30 +80,30 @@ def _moments(relation: Relation, numbers: Sequence[str], shifts: Mapping[str, fl
         more |= {f"cw_q{j}": w * x * x for j, x in enumerate(d)}
     else:
         more = {f"cw_q{j}": x * x for j, x in enumerate(d)}
-    asked = [nw.col(name).sum() for name in more]
-    asked += [nw.col(name).count().alias(f"cw_a{j}") for j, name in enumerate(numbers)]
-    asked += [x.count().alias(f"cw_k{j}") for j, x in enumerate(d)] if relation.weights else []
+    aggregates = [nw.col(name).sum() for name in more]
+    aggregates += [nw.col(name).count().alias(f"cw_a{j}") for j, name in enumerate(numbers)]
+    aggregates += [x.count().alias(f"cw_k{j}") for j, x in enumerate(d)] if relation.weights else []
     if not relation.weights:
-        asked += [x.count().alias(f"cw_c{j}") for j, x in enumerate(d)]
-        asked += [x.sum().alias(f"cw_s{j}") for j, x in enumerate(d)]
-    found = grouped(plan.with_columns(**more), by, asked)
-    n, s, q, cells = (_laid(found, word, len(numbers)) for word in "csqa")
-    finite = _laid(found, "k", len(numbers)) if relation.weights else n
-    # what is there and not finite is NaN, or an infinity: only then is it asked which
-    relation.refuse_infinity([name for j, name in enumerate(numbers) if (cells[:, j] > finite[:, j]).any()])
+        aggregates += [x.count().alias(f"cw_c{j}") for j, x in enumerate(d)]
+        aggregates += [x.sum().alias(f"cw_s{j}") for j, x in enumerate(d)]
+    found = grouped(plan.with_columns(**more), by, aggregates)
+    n, s, q, present = (_stacked(found, part, len(numbers)) for part in "csqa")
+    finite = _stacked(found, "k", len(numbers)) if relation.weights else n
+    # a column with values that are not finite has NaN or infinite values; only then a query checks which
+    relation.refuse_infinity([name for j, name in enumerate(numbers) if (present[:, j] > finite[:, j]).any()])
     mean, m2 = _around(n, s, q)
     return Sums(_keys(found, by), n, mean + np.array([shifts[name] for name in numbers]), m2)
 
 
 def _around(n: Floats, s: Floats, q: Floats) -> tuple[Floats, Floats]:
-    """Mean and squared deviations from it, of sums and sums of squares; what rounding leaves of none is 0."""
+    """Convert sums and sums of squares to the mean and M2; an M2 within the rounding error is 0."""
     safe = np.maximum(n, 1e-300)
     m2 = q - s * s / safe
     return np.where(n > 0, s / safe, 0.0), np.where((n > 0) & (m2 > 8 * np.finfo(float).eps * q), m2, 0.0)
 
 
 def gaps(relation: Relation, names: Sequence[str]) -> dict[str, int]:
-    """In how many rows the cell of each column is missing."""
+    """Return the number of missing values of each column."""
     if not names:
         return {}
     missing = {f"cw_g{j}": nw.when(relation.there(name)).then(0.0).otherwise(1.0) for j, name in enumerate(names)}
@@ -111,7 +111,7 @@ def gaps(relation: Relation, names: Sequence[str]) -> dict[str, int]:
 
 
 def totals(relation: Relation, numbers: Sequence[str], by: Sequence[str]) -> tuple[Frame, Floats]:
-    """Sums of counts in each group, shape (groups, numbers); a negative one is refused."""
+    """Sum counts in each group, shape (groups, columns); a negative count is an error."""
     plan = relation.known(relation.numbered(numbers)).with_columns(cw_w=relation.weight())
     fresh = {}
     for j, name in enumerate(numbers):
@@ -119,16 +119,17 @@ def totals(relation: Relation, numbers: Sequence[str], by: Sequence[str]) -> tup
         fresh[f"cw_d{j}"] = nw.when(x.is_finite()).then(x).otherwise(0.0)
     plan = plan.with_columns(**fresh)
     plan = plan.with_columns(**{f"cw_s{j}": nw.col(f"cw_d{j}") * nw.col("cw_w") for j in range(len(numbers))})
-    asked = [nw.col(f"cw_s{j}").sum() for j in range(len(numbers))]
-    asked += [nw.col(f"cw_d{j}").min().alias(f"cw_m{j}") for j in range(len(numbers))]
-    found = grouped(plan, by, asked)
-    for name, least in zip(numbers, _laid(found, "m", len(numbers)).min(axis=0), strict=True):
+    aggregates = [nw.col(f"cw_s{j}").sum() for j in range(len(numbers))]
+    aggregates += [nw.col(f"cw_d{j}").min().alias(f"cw_m{j}") for j in range(len(numbers))]
+    found = grouped(plan, by, aggregates)
+    for name, least in zip(numbers, _stacked(found, "m", len(numbers)).min(axis=0), strict=True):
         if least < 0:
             raise TableError(
-                f"Negative values in data: {name!r} is as low as {least:g}; the multinomial law counts.",
-                hint=f"use another law: distributions={{{name!r}: 'gaussian'}}.",
+                f"Negative values in data: the minimum of {name!r} is {least:g}, "
+                "but a multinomial distribution needs counts >= 0.",
+                hint=f"use another distribution: distributions={{{name!r}: 'gaussian'}}.",
             )
-    return _keys(found, by), _laid(found, "s", len(numbers))
+    return _keys(found, by), _stacked(found, "s", len(numbers))
 
 
 def products(
@@ -138,17 +139,17 @@ def products(
     look: ColumnSummary,
     by: Sequence[str],
 ) -> Products:
-    """Weights, means and products of deviations of numbers, in each group and pattern of missing cells.
+    """Compute weights, means and scatter matrices in each group and pattern of missing values.
 
-    A number is a column and None, or a nominal column and a value: 1 where it is that value, else 0. `flags` are the
-    columns whose missing cells are told apart.
+    An element of `numbers` is a numeric column and None, or a nominal column and one of its values (an indicator: 1
+    where the column has this value, else 0). The patterns are those of the columns `flags`.
     """
     shifts = np.array([look.means[name] if value is None else 0.0 for name, value in numbers])
     found = _products(relation, numbers, flags, shifts, by)
     diagonal = np.einsum("gii->gi", found.scatter)
     with np.errstate(divide="ignore", invalid="ignore"):
         far = ((found.mean - shifts) ** 2 > _FAR * diagonal / found.n[:, None]) & (found.n > 1)[:, None]
-    plain = np.array([value is None for _, value in numbers])  # 0 and 1 lose nothing
+    plain = np.array([value is None for _, value in numbers])  # indicators do not lose digits
     owners = [flags.index(name) for name, _ in numbers]
     for g in np.flatnonzero((far & plain & found.present[:, owners]).any(axis=1))[:_MOST_AGAIN]:
         own = cells_at(found.keys, int(g))
@@ -174,32 +175,32 @@ def _products(
     for i, name in enumerate(flags):
         x, dtype = nw.col(name), relation.dtypes[name]
         number = dtype.is_numeric() or dtype.is_temporal()
-        there = x.cast(nw.Float64).is_finite() if number else ~x.is_null()
-        fresh[f"cw_f{i}"] = nw.when(there).then(1).otherwise(0)
+        present = x.cast(nw.Float64).is_finite() if number else ~x.is_null()
+        fresh[f"cw_f{i}"] = nw.when(present).then(1).otherwise(0)
     plan = plan.with_columns(**fresh)
     w, d, p = nw.col("cw_w"), [nw.col(f"cw_d{j}") for j in range(len(numbers))], len(numbers)
     more = {f"cw_s{j}": w * x for j, x in enumerate(d)}
     more |= {f"cw_q{j}_{k}": w * d[j] * d[k] for j in range(p) for k in range(j + 1)}
-    asked = [nw.col(name).sum() for name in ("cw_w", *more)]
-    found = grouped(plan.with_columns(**more), [*by, *(f"cw_f{i}" for i in range(len(flags)))], asked)
-    n, sums = np.nan_to_num(floats(found.columns["cw_w"])), _laid(found, "s", p)
+    aggregates = [nw.col(name).sum() for name in ("cw_w", *more)]
+    found = grouped(plan.with_columns(**more), [*by, *(f"cw_f{i}" for i in range(len(flags)))], aggregates)
+    n, sums = np.nan_to_num(floats(found.columns["cw_w"])), _stacked(found, "s", p)
     squares = np.empty((found.n_rows, p, p))
     for j in range(p):
         for k in range(j + 1):
             squares[:, j, k] = squares[:, k, j] = np.nan_to_num(floats(found.columns[f"cw_q{j}_{k}"]))
     safe = np.maximum(n, 1e-300)
     scatter = squares - sums[:, :, None] * sums[:, None, :] / safe[:, None, None]
-    present = _laid(found, "f", len(flags)) > 0
-    return Products(_keys(found, by), present, n, sums / safe[:, None] + shifts, scatter)
+    pattern = _stacked(found, "f", len(flags)) > 0
+    return Products(_keys(found, by), pattern, n, sums / safe[:, None] + shifts, scatter)
 
 
 def values(
     relation: Relation, name: str, look: ColumnSummary, by: Sequence[str], rows: int
 ) -> tuple[Frame, NDArray[Any]]:
-    """The different values of a number in each group, and what they weigh.
+    """Return the distinct values of a numeric column in each group, and their weights.
 
-    All of them, as long as they are few enough to be fetched. Of more, those that differ by less than 1/65,536 of the
-    column's deviation (in its tails: of their distance from its middle) are taken together at their mean.
+    If they are too many, values that differ by less than 1/65,536 of the standard deviation (in the tails: of their
+    distance from the median) are replaced by their mean.
     """
     plain = replace(relation, frame=relation.numbered([name]))
     if relation.dtypes[name].is_temporal():
@@ -216,30 +217,29 @@ def values(
 def _pooled(
     relation: Relation, name: str, look: ColumnSummary, by: Sequence[str], fineness: int
 ) -> tuple[Frame, NDArray[Any]] | None:
-    """Neighboring values at their mean; None if the groups are still too many."""
-    middle = look.middles[name]
-    scale = max(look.spreads[name], abs(middle) * 1e-12, 1e-300)
+    """Pool neighboring values at their mean; return None if the groups are still too many."""
+    median = look.medians[name]
+    scale = max(look.deviations[name], abs(median) * 1e-12, 1e-300)
     x = nw.col(name).cast(nw.Float64)
-    plan = relation.known().with_columns(cw_w=relation.weight(), cw_d=nw.when(x.is_finite()).then(x - middle))
+    plan = relation.known().with_columns(cw_w=relation.weight(), cw_d=nw.when(x.is_finite()).then(x - median))
     d = nw.col("cw_d")
-    # even steps near the middle, ever wider ones in the tails
+    # equal steps near the median, increasing ones in the tails
     away = ((d.abs() * (1.0 / scale) + 1.0).log() * float(fineness)).floor()
     plan = plan.with_columns(cw_k=nw.when(d < 0).then(away * -1.0 - 1.0).otherwise(away), cw_s=nw.col("cw_w") * d)
-    asked = [nw.col("cw_w").sum(), nw.col("cw_s").sum()]
-    grouped = plan.group_by(*by, "cw_k").agg(*asked, d.min().alias("cw_lo"), d.max().alias("cw_hi"))
-    found = collected(grouped.head(MOST_GROUPS + 1))
+    aggregates = [nw.col("cw_w").sum(), nw.col("cw_s").sum(), d.min().alias("cw_lo"), d.max().alias("cw_hi")]
+    found = collected(plan.group_by(*by, "cw_k").agg(*aggregates).head(MOST_GROUPS + 1))
     if found.n_rows > MOST_GROUPS:
         return None
     weights, sums, low, high = (floats(found.columns[c]) for c in ("cw_w", "cw_s", "cw_lo", "cw_hi"))
     with np.errstate(invalid="ignore"):
-        middles = np.where(low == high, low, np.clip(sums / weights, low, high)) + middle
-    frame = Frame({**{k: found.columns[k] for k in by}, name: middles}, found.n_rows, named=True)
+        means = np.where(low == high, low, np.clip(sums / weights, low, high)) + median
+    frame = Frame({**{k: found.columns[k] for k in by}, name: means}, found.n_rows, named=True)
     return frame, whole(weights)
 
 
-def _laid(found: Frame, word: str, size: int) -> Floats:
-    """Columns of an answer side by side; nothing is 0."""
-    columns = [np.nan_to_num(floats(found.columns[f"cw_{word}{j}"])) for j in range(size)]
+def _stacked(found: Frame, part: str, size: int) -> Floats:
+    """Return columns of a result as one matrix, 0 where a value is missing."""
+    columns = [np.nan_to_num(floats(found.columns[f"cw_{part}{j}"])) for j in range(size)]
     return np.stack(columns, axis=1) if columns else np.zeros((found.n_rows, 0))
 
 

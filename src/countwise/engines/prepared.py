@@ -1,7 +1,7 @@
-"""Relations that are asked again and again: the rows that count, and numbers as doubles.
+"""Engine tables prepared for repeated queries: the rows that are used, with numeric columns as doubles.
 
-A tree asks for its tables level by level; what a row must pass to come to a node is told to the engine in whens.
-Whens are nested in the form of a balanced tree, so that even a thousand choices are some ten deep.
+A decision tree is grown level by level, with queries for each level. CASE expressions assign a row to its node. They
+are nested as a balanced tree, so that a thousand cases have a depth of about ten.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["Extent", "Ready", "Sizes", "code_of", "fetched", "numbers_in", "swit
 
 
 class Sizes(NamedTuple):
-    """How many rows there are: in all, those with a target, those with a target and a weight; and their weight."""
+    """Number of rows: all, those with a target, those with a target and a weight > 0; and the total weight."""
 
     rows: int
     known: int
@@ -33,7 +33,7 @@ class Sizes(NamedTuple):
 
 
 class Extent(NamedTuple):
-    """Where the numbers of a column lie (NaN if it has none), and whether some of its cells are missing."""
+    """Minimum and maximum of a column (NaN if it has no value), and whether it has missing values."""
 
     low: float
     high: float
@@ -42,15 +42,16 @@ class Extent(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Ready:
-    """A relation made ready to be counted."""
+    """An engine table prepared for queries."""
 
     relation: Relation
-    numbers: frozenset[str]  # the columns that are taken as numbers, the target among them if it is one
+    numbers: frozenset[str]  # the numeric columns, including a numeric target
 
     def rows(self, names: Sequence[str], *, infinities: bool = False) -> Any:
-        """The rows that count with some columns and the target: what is no finite number is null, `cw_w` the weight.
+        """Select columns of the rows with a target and a weight > 0; numbers that are not finite become null.
 
-        Without weights there is no such column. On demand `cw_i0` and so on are 1 where a column is infinite.
+        The weight is the column `cw_w`, if there are weights. With `infinities`, the columns `cw_i0`, `cw_i1`, ...
+        are 1 where a column is infinite.
         """
         relation = self.relation
         own = [name for name in (relation.target, relation.weights) if name is not None]
@@ -68,15 +69,15 @@ class Ready:
 
     @property
     def slow_whens(self) -> bool:
-        """Whether the engine takes long to plan many whens."""
+        """Whether the engine is slow to plan many CASE expressions."""
         return bool(self.relation.frame.implementation.is_dask())
 
     def _taken(self, names: Sequence[str]) -> Any:
-        """Some columns, dates and booleans among the numbers as numbers."""
+        """Select columns, with dates and booleans among the numeric columns converted to numbers."""
         return self.relation.numbered([n for n in names if n in self.numbers]).select(*names)
 
     def _clean(self, name: str) -> Any:
-        """A column without what is no number, if it could hold such."""
+        """Replace NaN and infinity in a column by null; return None if the column cannot have them."""
         if name in self.numbers:
             x = nw.col(name).cast(nw.Float64)
         elif self.relation.dtypes[name].is_float():
@@ -85,10 +86,10 @@ class Ready:
             return None
         return nw.when(x.is_finite()).then(x)
 
-    # -- questions ---------------------------------------------------------------------
+    # -- queries -----------------------------------------------------------------------
 
     def sizes(self) -> Sizes:
-        """How many rows there are; a weight that is none, and an infinite target, are errors."""
+        """Count the rows; an invalid weight and an infinite target are errors."""
         relation = self.relation
         own = [name for name in (relation.target, relation.weights) if name is not None]
         plan = self._taken(own or relation.columns[:1])
@@ -115,31 +116,32 @@ class Ready:
         return Sizes(n["cw_n"], known_rows, n.get("cw_c", known_rows), weight)
 
     def _refuse(self, n: dict[str, int]) -> None:
-        """What memory refuses of weights and of a target of numbers."""
+        """Raise the errors for weights and a numeric target that tables in memory raise."""
         relation = self.relation
         if n.get("cw_b"):
             raise TableError(
                 f"The weights {relation.weights!r} are missing or infinite in {n['cw_b']:,} of {n['cw_n']:,} rows.",
-                hint="give 0 to leave a row out.",
+                hint="use weight 0 to ignore a row.",
             )
         if n.get("cw_m"):
             raise TableError(
                 f"Negative values in data passed to `sample_weight`: {n['cw_m']:,} of {n['cw_n']:,} rows of "
                 f"{relation.weights!r}.",
-                hint="give 0 to leave a row out.",
+                hint="use weight 0 to ignore a row.",
             )
         if n.get("cw_i"):
             raise TableError(
                 f"Input y contains infinity: the target {relation.target!r} is infinite in {n['cw_i']:,} rows.",
-                hint="NaN is a missing target, whose row is left out.",
+                hint="use finite numbers, or NaN to skip a row.",
             )
         if n.get("cw_k", n["cw_n"]) and "cw_c" in n and not n["cw_c"]:
             raise TableError(
-                "All sample weights are zero: no row would count.", hint="give at least one row a weight above 0."
+                "All sample weights are zero, so that no row would be used.",
+                hint="give at least one row a weight greater than 0.",
             )
 
     def extents(self, names: Sequence[str]) -> dict[str, Extent]:
-        """Where some columns of numbers lie, in one query; an infinity is an error."""
+        """Return the minimum and maximum of numeric columns, in one query; an infinite value is an error."""
         if not names:
             return {}
         fresh, ends = {"cw_n": nw.lit(1.0)}, []
@@ -158,16 +160,16 @@ class Ready:
         return found
 
     def weighed(self, plan: Any, keys: Sequence[str], *more: Any) -> Frame:
-        """What weight (or how many rows) each combination of some columns has, as `cw_w`, and other aggregates."""
+        """Return the weight (or the number of rows) of each combination of keys, as `cw_w`, and other aggregates."""
         weight = nw.len().alias("cw_w") if self.relation.weights is None else nw.col("cw_w").sum()
         return fetched(plan.group_by(*keys).agg(weight, *more), keys)
 
 
-# -- expressions and answers ---------------------------------------------------------------
+# -- expressions and results ---------------------------------------------------------------
 
 
 def switched(x: Any, starts: Sequence[float], cases: Sequence[Any]) -> Any:
-    """The case whose start is the last one not above x; below all starts it is the first."""
+    """Return the case with the largest start <= x, or the first case if x is less than all starts."""
     if len(cases) == 1:
         return cases[0]
     middle = len(cases) // 2
@@ -176,9 +178,10 @@ def switched(x: Any, starts: Sequence[float], cases: Sequence[Any]) -> Any:
 
 
 def code_of(x: Any, edges: Floats, *, flat: bool = False) -> Any:
-    """How many edges lie below a number, which is not null: asked for as in a search, or flat, one by one.
+    """Return the expression for the number of edges below x, which must not be null.
 
-    Where whens are slow to plan (Dask takes seconds for 255 of them), flat is faster; else it is slower.
+    It is a binary search of CASE expressions or, if `flat`, a sum over all edges. The sum is faster only in engines
+    that are slow to plan CASE expressions (Dask takes seconds for 255 of them).
     """
     if flat and len(edges):
         return nw.sum_horizontal(*((x > float(edge)).cast(nw.Int64) for edge in edges))
@@ -193,18 +196,19 @@ def code_of(x: Any, edges: Floats, *, flat: bool = False) -> Any:
 
 
 def fetched(plan: Any, keys: Sequence[str]) -> Frame:
-    """The answer to a group-by, unless it is too long."""
+    """Run a group-by query; too many groups are an error."""
     found = collected(plan.head(MOST_GROUPS + 1))
     if found.n_rows > MOST_GROUPS:
         raise RowsRefused(
-            f"There are more than {MOST_GROUPS:,} combinations of {len(keys)} columns; no more are fetched.",
-            hint="leave columns of very many values out, or join their rare values.",
+            f"The group-by has more than {MOST_GROUPS:,} combinations of values of {len(keys)} columns, "
+            "which is the maximum that is fetched.",
+            hint="drop columns with very many values, or merge their rare values.",
         )
     return found
 
 
 def numbers_in(frame: Frame, name: str) -> Floats:
-    """A column of an answer as numbers; what is not there is NaN."""
+    """Return a column of a result as floats, NaN where a value is missing."""
     column: Any = frame.columns[name]
     if column.dtype == object:
         column = [np.nan if value is None else value for value in column]

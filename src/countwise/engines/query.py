@@ -1,4 +1,4 @@
-"""narwhals, imported when the first expression is written: ``from countwise.engines import query as nw``."""
+"""Lazy import of narwhals: ``from countwise.engines import query as nw`` imports it on first use."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ else:
 
     @cache
     def __getattr__(name):
-        if name.startswith("__"):  # asked by Python about the module
+        if name.startswith("__"):  # Python looks up attributes of the module
             raise AttributeError(name)
         import narwhals.stable.v2 as nw
 
@@ -24,13 +24,13 @@ else:
 
 
 def flag(condition: Any) -> Any:
-    """1.0 where a condition holds, else 0.0."""
+    """Return the expression that is 1.0 where a condition holds, else 0.0."""
     import narwhals.stable.v2 as nw
 
     return nw.when(condition).then(1.0).otherwise(0.0)
 
 
 def total(terms: Sequence[Any]) -> Any:
-    """A sum of many, no deeper than it must be: engines walk expressions by recursion."""
+    """Sum expressions as a balanced tree; engines traverse expressions recursively."""
     half = len(terms) // 2
     return total(terms[:half]) + total(terms[half:]) if half else terms[0]

@@ -1,9 +1,12 @@
-"""Relations: tables that an engine holds. Tallies are asked of it by group-by; rows stay where they are.
+"""Engine tables: a DuckDB relation, Polars LazyFrame, Dask, Spark or Ibis table, queried through narwhals.
 
-Engines are never imported: narwhals speaks to those that made what the user gives. What has been measured of them is
-kept to here: numbers are cast to doubles before anything is done with them, what is not finite is missing and is told
-by comparison (never by `is_nan`, which some answer from statistics), expressions come before aggregates, and sums are
-of differences from a pilot mean.
+Engines are not imported here. The queries follow rules that give equal results in all engines:
+
+* Numbers are cast to doubles before any other operation.
+* Values that are not finite are missing values. They are found by comparison, not by `is_nan`, which some engines
+  compute from statistics of the file.
+* Expressions are computed before aggregates.
+* Sums are sums of differences from a pilot mean.
 """
 
 from __future__ import annotations
@@ -25,22 +28,22 @@ from countwise.errors import RowsRefused, SchemaError, TableError, did_you_mean,
 __all__ = ["MOST_GROUPS", "Classes", "ColumnSummary", "Relation", "refused"]
 
 
-MOST_GROUPS = 1 << 20  # that are fetched from an engine
-_FIRST = 10_000  # rows that are looked at first
+MOST_GROUPS = 1 << 20  # maximum number of groups that are fetched
+_FIRST = 10_000  # rows that `Relation.look` reads first
 
 
 @dataclass(frozen=True, eq=False)
 class Relation:
-    """A table that an engine holds, with a target and perhaps weights among its columns."""
+    """An engine table whose columns include a target and possibly weights."""
 
-    frame: Any  # a LazyFrame of narwhals
+    frame: Any  # narwhals LazyFrame
     target: str | None
     weights: str | None = None
     dtypes: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def open(cls, X: Any, target: Any, weights: Any = None) -> Relation:
-        """Look at the columns, and refuse what cannot be counted."""
+        """Validate the columns of an engine table."""
         frame = nw.from_native(X)
         frame = frame.lazy() if isinstance(frame, nw.DataFrame) else frame
         dtypes = answered(lambda: dict(frame.collect_schema()))
@@ -48,49 +51,51 @@ class Relation:
             if name is None:
                 continue
             if not isinstance(name, str):
-                raise TableError(f"The {what} of a relation must be one of its columns.", hint="give its name.")
+                raise TableError(
+                    f"The {what} of an engine table must be one of its columns.", hint="pass the name of the column."
+                )
             if name not in dtypes:
                 raise TableError(
-                    f"The relation has no column {name!r} for the {what}.",
-                    hint=did_you_mean(name, dtypes) or f"it has {listed(dtypes)}.",
+                    f"The table has no column {name!r} for the {what}.",
+                    hint=did_you_mean(name, dtypes) or f"use one of {listed(dtypes)}.",
                 )
         for name, dtype in dtypes.items():
             if dtype.is_nested() or dtype == nw.Binary or dtype == nw.Unknown or dtype == nw.Object:
                 raise SchemaError(
-                    f"{name!r} holds a {dtype} in each cell; a cell is a single value.",
-                    hint="spread it over several columns, or leave it out.",
+                    f"{name!r} has the dtype {dtype}, but each value must be a scalar.",
+                    hint="split it into several columns, or drop it.",
                 )
         if weights is not None and not dtypes[weights].is_numeric():
-            raise TableError(f"The weights {weights!r} are {dtypes[weights]}, which are no numbers.")
+            raise TableError(f"The weights {weights!r} must be numeric, but their dtype is {dtypes[weights]}.")
         return cls(frame, target, weights, dtypes)
 
     @property
     def columns(self) -> list[str]:
-        """The attributes."""
+        """Names of the attributes."""
         return [name for name in self.dtypes if name not in (self.target, self.weights)]
 
     @property
     def given(self) -> list[str]:
-        """What numbers are told apart by: the target, if there is one."""
+        """Keys of the group-by queries: the target, if there is one."""
         return [] if self.target is None else [self.target]
 
     def is_numeric(self, name: str) -> bool:
-        """Whether a column holds numbers, dates or booleans."""
+        """Return whether a column has numbers, dates or booleans."""
         dtype = self.dtypes[name]
         return bool(dtype.is_numeric() or dtype.is_temporal() or dtype == nw.Boolean)
 
     def selected(self, names: Sequence[str]) -> Any:
-        """Some columns, in the form in which the user holds the table."""
+        """Select columns; the result is a table of the user's engine."""
         return self.frame.select(*names).to_native()
 
     def empty(self) -> Frame:
-        """No rows, but columns of the right kinds."""
+        """Return columns of the right types without rows."""
         return Frame({name: _empty(self.dtypes[name]) for name in self.columns}, 0, named=True)
 
-    # -- other relations -----------------------------------------------------------------
+    # -- derived tables ------------------------------------------------------------------
 
     def cut(self, cuts: Mapping[str, Sequence[float]]) -> Relation:
-        """The same with numbers as the ranges (lo, hi] that they lie in: 0, 1, ...; missing stays missing."""
+        """Replace numbers by the codes 0, 1, ... of their bins (low, high]; missing values stay missing."""
         fresh, dtypes = {}, dict(self.dtypes)
         for name, edges in cuts.items():
             x = nw.col(name).cast(nw.Float64)
@@ -101,14 +106,14 @@ class Relation:
         return replace(self, frame=plan.with_columns(**fresh) if fresh else plan, dtypes=dtypes)
 
     def complete(self, names: Sequence[str]) -> Relation:
-        """The rows in which cells of some columns are all there."""
+        """Keep the rows without a missing value in some columns."""
         plan = self.frame
         for name in names:
             plan = plan.filter(self.there(name))
         return replace(self, frame=plan)
 
     def only(self, cells: Mapping[str, Any]) -> Relation:
-        """The rows in which columns have the values given."""
+        """Keep the rows in which columns have given values."""
         plan = self.frame
         for name, value in cells.items():
             plan = plan.filter(nw.col(name) == value)
@@ -117,11 +122,11 @@ class Relation:
     # -- expressions ---------------------------------------------------------------------
 
     def there(self, name: str) -> Any:
-        """Whether a cell is there; NaN is missing."""
+        """Return the expression for whether a value is present; NaN is missing."""
         return nw.col(name).is_finite() if self.dtypes[name].is_float() else ~nw.col(name).is_null()
 
     def numbered(self, numbers: Sequence[str], plan: Any = None) -> Any:
-        """The relation with dates and booleans among the numbers as numbers."""
+        """Convert dates and booleans among the numeric columns to numbers."""
         plan, fresh = self.frame if plan is None else plan, {}
         for name in numbers:
             dtype = self.dtypes[name]
@@ -132,37 +137,37 @@ class Relation:
         return plan.with_columns(**fresh) if fresh else plan
 
     def known(self, plan: Any = None) -> Any:
-        """The rows that count: those with a target and a weight."""
+        """Keep the rows with a target and a weight > 0."""
         plan = self.frame if plan is None else plan
         plan = plan if self.target is None else plan.filter(self.there(self.target))
         return plan if self.weights is None else plan.filter(nw.col(self.weights) > 0)
 
     def weight(self) -> Any:
-        """The weight of a row."""
+        """Return the expression for the weight of a row."""
         return nw.col(self.weights).cast(nw.Float64) if self.weights else nw.lit(1.0)
 
-    # -- questions -----------------------------------------------------------------------
+    # -- queries -------------------------------------------------------------------------
 
     def size(self) -> int:
-        """How many rows there are."""
+        """Return the number of rows."""
         return int(sums_of(self.frame, {"cw_n": nw.lit(1.0)})["cw_n"])
 
     def classes(self) -> Classes:
-        """The values of the target, what they weigh, and how many rows have one; weights are checked."""
+        """Return the classes, their weights and numbers of rows; invalid weights are an error."""
         w = self.weight()
-        fine = (w >= 0) & w.is_finite()
+        valid = (w >= 0) & w.is_finite()
         one = nw.lit(1.0)
         used = list(dict.fromkeys([*self.given, *([self.weights] if self.weights else [])]))
         plan = self.frame.select(*used) if used else self.frame
         plan = plan.with_columns(
             cw_n=nw.flag(w > 0) if self.weights else one,
-            cw_w=nw.when(fine).then(w).otherwise(0.0) if self.weights else one,
-            cw_b=nw.when(fine).then(0.0).otherwise(1.0) if self.weights else nw.lit(0.0),
+            cw_w=nw.when(valid).then(w).otherwise(0.0) if self.weights else one,
+            cw_b=nw.when(valid).then(0.0).otherwise(1.0) if self.weights else nw.lit(0.0),
             cw_a=one,
         )
         names = ("cw_n", "cw_w", "cw_b", "cw_a")
         keys = self.given
-        if keys and self.dtypes[keys[0]].is_float():  # NaN is missing; an infinity is told where classes are read
+        if keys and self.dtypes[keys[0]].is_float():  # NaN is missing; an infinite class is reported later
             x = nw.col(keys[0])
             plan = plan.with_columns(nw.when(x.is_finite() | (x.abs() == float("inf"))).then(x).alias(keys[0]))
         found = grouped(plan, keys, list(map(nw.sum, names)))
@@ -171,29 +176,29 @@ class Relation:
             raise TableError(
                 f"The weights {self.weights!r} are missing, negative or infinite in {bad.sum():.0f} "
                 f"row{'s' * bool(bad.sum() != 1)}.",
-                hint="give 0 to leave a row out.",
+                hint="use weight 0 to ignore a row.",
             )
-        gone = missing_cells(found.columns[keys[0]]) if keys else np.zeros(found.n_rows, dtype=bool)
-        kept = ~gone & (weights > 0)
+        missing = missing_cells(found.columns[keys[0]]) if keys else np.zeros(found.n_rows, dtype=bool)
+        kept = ~missing & (weights > 0)
         frame = Frame({name: found.columns[name] for name in keys}, found.n_rows, named=True).take(kept)
-        return Classes(frame, whole(weights[kept]), int(n[kept].sum()), int(rows[gone].sum()))
+        return Classes(frame, whole(weights[kept]), int(n[kept].sum()), int(rows[missing].sum()))
 
     def look(self, numbers: Sequence[str], names: Sequence[str]) -> ColumnSummary:
-        """Where numbers lie, and how many values names have, from the first rows.
+        """Summarize numeric columns (`numbers`) and nominal columns (`names`) from the first rows.
 
-        A pilot mean need not be exact: what is summed are differences from it. Names that hardly repeat are looked at
-        in more rows: a group-by of an identifier would bring the table here.
+        Pilot means need not be exact, because the queries sum differences from them. Nominal columns with many
+        distinct values are counted in more rows, because a group-by of an identifier would fetch the whole table.
         """
-        asked = [nw.col(name).cast(nw.Float64) for name in numbers] + [nw.col(name) for name in names]
+        selected = [nw.col(name).cast(nw.Float64) for name in numbers] + [nw.col(name) for name in names]
         plan = self.known(self.numbered(numbers))
-        few = collected(plan.select(*asked).head(_FIRST)) if asked else Frame({}, 0, named=True)
-        means, middles, spreads, varied = {}, {}, {}, []
+        few = collected(plan.select(*selected).head(_FIRST)) if selected else Frame({}, 0, named=True)
+        means, medians, deviations, varied = {}, {}, {}, []
         for name in numbers:
             x = floats(few.columns[name])
             x = x[np.isfinite(x)]
             if not len(x):
                 x = np.zeros(1)
-            means[name], middles[name], spreads[name] = float(x.mean()), float(np.median(x)), _spread(x)
+            means[name], medians[name], deviations[name] = float(x.mean()), float(np.median(x)), _deviation(x)
             varied += [name] * (len(np.unique(x)) > few.n_rows // 4)
         distinct = {name: _distinct(few.columns[name]) for name in names}
         many = [name for name, n in distinct.items() if few.n_rows == _FIRST and n > _FIRST // 4]
@@ -205,10 +210,10 @@ class Relation:
             distinct |= {name: int(sum_of(row[f"cw_u{j}"])) for j, name in enumerate(many)}
             seen = int(row["cw_n"])
             ids = {name: seen for name in many if distinct[name] > 0.5 * seen}
-        return ColumnSummary(means, middles, spreads, distinct, ids, frozenset(varied))
+        return ColumnSummary(means, medians, deviations, distinct, ids, frozenset(varied))
 
     def refuse_infinity(self, names: Sequence[str]) -> None:
-        """An infinity is an error and no missing cell; asked of columns whose sums do not show it."""
+        """Raise an error if a column has an infinite value; for columns whose sums do not show it."""
         names = [name for name in names if self.dtypes[name].is_float()]
         if not names:
             return
@@ -218,7 +223,7 @@ class Relation:
                 raise infinite_in(name, rows)
 
     def groups(self, keys: Sequence[str]) -> tuple[Frame, NDArray[Any]]:
-        """Every combination of values of some columns that is there, and how many rows (or what weight) it has."""
+        """Return each observed combination of values of some columns, and its number of rows or its weight."""
         keys = list(dict.fromkeys(keys))
         plan = self.known().select(*keys, *([self.weights] if self.weights not in (None, *keys) else []))
         fresh = {k: nw.when(nw.col(k).is_finite()).then(nw.col(k)) for k in keys if self.dtypes[k].is_float()}
@@ -232,41 +237,41 @@ class Relation:
 
 
 def cells_at(frame: Frame, row: int) -> dict[str, Any]:
-    """The cells of a row, None where one is missing."""
+    """Return the values of a row, None where a value is missing."""
     one = frame.slice(row, row + 1).columns
-    cells = {name: (c.objects() if isinstance(c, Coded) else c)[0] for name, c in one.items()}
-    return {name: None if is_missing(cell) else plain(cell) for name, cell in cells.items()}
+    values = {name: (c.objects() if isinstance(c, Coded) else c)[0] for name, c in one.items()}
+    return {name: None if is_missing(value) else plain(value) for name, value in values.items()}
 
 
-def grouped(plan: Any, by: Sequence[str], asked: Sequence[Any]) -> Frame:
-    """Aggregates of each group, or of all rows; too many groups are refused."""
-    found = collected(plan.group_by(*by).agg(*asked).head(MOST_GROUPS + 1) if by else plan.select(*asked))
+def grouped(plan: Any, by: Sequence[str], aggregates: Sequence[Any]) -> Frame:
+    """Compute aggregates of each group, or of all rows; too many groups are an error."""
+    found = collected(plan.group_by(*by).agg(*aggregates).head(MOST_GROUPS + 1) if by else plan.select(*aggregates))
     if found.n_rows > MOST_GROUPS:
         raise too_many([name for name in by if not name.startswith("cw_")] or by)
     return found
 
 
 def is_infinite(name: str) -> Any:
-    """1.0 where a number is infinite, else 0.0."""
+    """Return the expression that is 1.0 where a number is infinite, else 0.0."""
     return nw.flag(nw.col(name).cast(nw.Float64).abs() == float("inf"))
 
 
 def too_many(keys: Sequence[str]) -> RowsRefused:
-    """More groups than are fetched."""
+    """Return the error for a group-by with too many groups."""
     return RowsRefused(
-        f"{listed(keys)} have more than {MOST_GROUPS:,} different values together; no more are fetched.",
-        hint="leave a column out, join its rare values, or give a number a law of moments: 'gaussian'.",
+        f"The group-by of {listed(keys)} has more than {MOST_GROUPS:,} groups, which is the maximum that is fetched.",
+        hint="drop a column, merge its rare values, or use the 'gaussian' distribution for a numeric column.",
     )
 
 
-def _spread(x: Floats) -> float:
-    """The deviation, as the quartiles have it where tails are long."""
+def _deviation(x: Floats) -> float:
+    """Return the standard deviation, or its estimate from the quartiles if that is smaller (long tails)."""
     low, high = np.quantile(x, [0.25, 0.75])
     return min(float(x.std()), float(high - low) / 1.35) or float(x.std())
 
 
 def _distinct(column: Column) -> int:
-    """How many values a column has."""
+    """Return the number of distinct values of a column."""
     if isinstance(column, Coded):
         return len(np.unique(column.codes))
     if column.dtype.kind == "O":
@@ -277,20 +282,21 @@ def _distinct(column: Column) -> int:
 def infinite_in(name: str, rows: float) -> TableError:
     return TableError(
         f"Input X contains infinity: {name!r} is infinite in {rows:.0f} row{'s' * (rows != 1)}.",
-        hint="replace infinities by numbers or by missing cells.",
+        hint="replace it with NaN if the value is missing, else with a finite number.",
     )
 
 
 def refused(X: Any) -> RowsRefused:
-    """What is said by a model that must see rows."""
+    """Return the error of a model that needs the rows in memory."""
     return RowsRefused(
-        f"This needs the rows themselves; the relation has {Relation.open(X, None).size():,}.",
-        hint="collect it into memory first, or take a sample of it; what learns by counting can learn where it lies.",
+        f"This method needs the rows in memory, but X is an engine table ({Relation.open(X, None).size():,} rows).",
+        hint="collect the table or a sample of it into memory, or use a model that learns from counts, "
+        "such as NaiveBayesClassifier.",
     )
 
 
 def _empty(dtype: Any) -> Column:
-    """A column without rows, of the kind that a dtype stands for."""
+    """Return a column without rows, of the type that a dtype represents."""
     if dtype == nw.Boolean:
         return np.empty(0, dtype=bool)
     if dtype == nw.Categorical or dtype == nw.String:
@@ -306,21 +312,21 @@ def _empty(dtype: Any) -> Column:
 
 @dataclass(frozen=True, slots=True)
 class ColumnSummary:
-    """What the first rows say of a relation."""
+    """Summary of the columns of an engine table, from its first rows."""
 
-    means: dict[str, float]  # mean, median and deviation of numbers; 0 where there are none
-    middles: dict[str, float]
-    spreads: dict[str, float]
-    distinct: dict[str, int]  # how many values nominal columns have, at least
-    ids: dict[str, int]  # columns with a value of its own in most rows looked at: how many rows those were
-    varied: frozenset[str]  # the numbers that hardly repeat
+    means: dict[str, float]  # pilot means of numeric columns; 0 for a column without values
+    medians: dict[str, float]
+    deviations: dict[str, float]  # standard deviations
+    distinct: dict[str, int]  # lower bounds of the numbers of distinct values of nominal columns
+    ids: dict[str, int]  # nominal columns whose values are mostly distinct, and the numbers of rows checked
+    varied: frozenset[str]  # numeric columns whose values are mostly distinct
 
 
 @dataclass(frozen=True, slots=True)
 class Classes:
-    """The values of the target, and the rows that have one."""
+    """The classes of an engine table."""
 
-    frame: Frame  # a row for each value; without a target a single row and no column
+    frame: Frame  # a row for each class; without a target, a single row and no column
     weights: NDArray[Any]
-    rows: int  # that count
-    left_out: int  # rows without a target
+    rows: int  # number of rows with a target and a weight > 0
+    left_out: int  # number of rows without a target

@@ -1,4 +1,4 @@
-"""Evaluation: cross-validation, leave-one-out, curves, comparisons, and decisions by cost."""
+"""Cross-validation, leave-one-out, learning and validation curves, comparison of learners, cost-based decisions."""
 
 from __future__ import annotations
 

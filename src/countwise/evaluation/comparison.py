@@ -1,4 +1,4 @@
-"""What came of a comparison: a table, and a verdict in words."""
+"""The result of a comparison of learners: a table of scores, and a verdict in plain words."""
 
 from __future__ import annotations
 
@@ -20,58 +20,68 @@ from countwise.working import Grid
 
 __all__ = ["MAJORITY", "Comparison", "cause", "grouped", "ordered"]
 
-_MARGIN = 0.02  # by which probabilities may be off, beyond chance, and still be called right
-_SHARES = ("accuracy", "balanced_accuracy")
+_MARGIN = 0.02  # calibration error, beyond chance, up to which probabilities are called well calibrated
+_PERCENTAGES = ("accuracy", "balanced_accuracy")
 
 
 def _best(found: Comparison) -> str:
+    """Return the score of the best learner and the comparison with the majority class."""
     if found.best is None:
-        return "No learner was judged."
-    word = found.score.replace("_", " ")
+        return "No learner could be evaluated."
+    score = found.score.replace("_", " ")
     mine, base = (found.validations[name].mean(found.score) for name in (found.best, MAJORITY))
-    many = len(found.learners)
-    first = f"{found.best} has the best {word} of {many} learners, {_shown(found, mine)}"
-    if many == 1:
-        first = f"{found.best} has {'an' if word[0] in 'aeiou' else 'a'} {word} of {_shown(found, mine)}"
+    n_learners, best = len(found.learners), "highest" if greater(found.score) else "lowest"
+    first = f"{found.best} has the {best} {score} of {n_learners} learners: {_shown(found, mine)}"
+    if n_learners == 1:
+        first = f"{found.best} has {'an' if score[0] in 'aeiou' else 'a'} {score} of {_shown(found, mine)}"
     if math.isnan(base):
         return f"{first}."
     against = found.against(MAJORITY)
     gain = mine - base if greater(found.score) else base - mine
     if gain <= 0:
-        return f"{first}, and that is no better than the majority class ({_shown(found, base)}): nothing was learned."
-    if not against.told_apart:
+        return f"{first}, but this is not better than the majority class ({_shown(found, base)})."
+    if not against.significant:
         return (
-            f"{first}; the majority class has {_shown(found, base)}, and by these folds the two are not told apart "
-            f"({_p(against.p_value)}): what was learned may be chance."
+            f"{first}. The difference from the majority class ({_shown(found, base)}) is not significant "
+            f"({_p(against.p_value)}) and may be due to chance."
         )
-    more = f"{100 * gain:.1f} points better than" if found.score in _SHARES else "better than"
-    return f"{first}: {more} the majority class ({_shown(found, base)}; {_p(against.p_value)})."
+    if found.score in _PERCENTAGES:
+        more = f"{100 * gain:.1f} points above"
+    else:
+        more = f"significantly {'above' if greater(found.score) else 'below'}"
+    return f"{first}, {more} the majority class ({_shown(found, base)}; {_p(against.p_value)})."
 
 
 def _shown(found: Comparison, value: float) -> str:
-    return f"{100 * value:.1f} %" if found.score in _SHARES else f"{value:.3f}"
+    return f"{100 * value:.1f} %" if found.score in _PERCENTAGES else f"{value:.3f}"
 
 
 def _p(value: float) -> str:
+    if math.isnan(value):
+        return "no test is possible"
     return "p < 0.001" if value < 0.001 else f"p = {value:.2g}"
 
 
 def _equals(found: Comparison) -> str:
-    """Who is not told apart from the best."""
+    """Name the learners that do not differ significantly from the best."""
     rest = [name for name in found.learners if name != found.best and not found.validations[name].errors]
-    near = [name for name in rest if not found.against(name).told_apart]
-    if not rest or not found.against(MAJORITY).told_apart:
+    near = [name for name in rest if not found.against(name).significant]
+    if not rest or not found.against(MAJORITY).significant:
         return ""
     if not near:
-        return "All others are worse by more than chance (p < 0.05 each)."
-    quick = min(near, key=lambda name: _seconds(found, name))
+        others = "The other learner is" if len(rest) == 1 else "All other learners are"
+        return f"{others} significantly worse (paired test, p < 0.05)."
+    fastest = min(near, key=lambda name: _seconds(found, name))
     own = _seconds(found, str(found.best))
-    told = "no other is" if len(near) == len(rest) else f"{_list(near)} {'is' if len(near) == 1 else 'are'} not"
-    told = f"By the paired test {told} told apart from it"
-    share = _seconds(found, quick) / own if own > 0.5 else 1.0
-    if share < 1 / 5:
-        told += f"; {quick} takes {f'1/{max(2, round(1 / share)):,}' if share > 0 else 'none'} of its time"
-    return f"{told}."
+    who = f"{_list(near)} {'does' if len(near) == 1 else 'do'} not differ"
+    if len(near) == len(rest):
+        who = "No other learner differs" if len(rest) > 1 else f"The other learner, {near[0]}, does not differ"
+    sentence = f"{who} significantly from it (paired test)"
+    fraction = _seconds(found, fastest) / own if own > 0.5 else 1.0
+    if fraction < 1 / 5:
+        part = f"1/{max(2, round(1 / fraction)):,}" if fraction > 0 else "almost none"
+        sentence += f"; {fastest} takes {part} of its computing time"
+    return f"{sentence}."
 
 
 def _seconds(found: Comparison, name: str) -> float:
@@ -85,31 +95,33 @@ def _list(names: Sequence[str], most: int = 5) -> str:
 
 
 def _calibration(found: Comparison) -> str:
-    """Whether a probability of 80 % is right in 80 of 100 rows."""
-    answers = found.validations[str(found.best)].answers
-    if np.isnan(answers.proba).any():
-        return f"{found.best} tells no probabilities."
-    off, chance = answers.calibration_error, _chance(answers)
-    if off <= chance + _MARGIN:
-        few = " as far as so few rows can tell" if chance > _MARGIN else ""
-        return f"Its probabilities can be believed{few}: they are off by {100 * off:.1f} points on average."
-    sure = float(np.average(answers.proba[np.arange(len(answers)), answers.answered], weights=answers.weight))
-    way = "too sure" if sure > answers.accuracy else "not sure enough"
+    """Describe the calibration: of the predictions with probability 80 %, about 80 % should be correct."""
+    predictions = found.validations[str(found.best)].predictions
+    if np.isnan(predictions.proba).any():
+        return f"{found.best} does not predict probabilities."
+    error, chance = predictions.calibration_error, _chance(predictions)
+    if error <= chance + _MARGIN:
+        few = " as far as this number of rows can show" if chance > _MARGIN else ""
+        return f"Its probabilities are well calibrated{few}: mean error {100 * error:.1f} points."
+    chosen = predictions.proba[np.arange(len(predictions)), predictions.answered]
+    confidence = float(np.average(chosen, weights=predictions.weight))
+    direction = "overconfident" if confidence > predictions.accuracy else "underconfident"
     return (
-        f"Its probabilities are off by {100 * off:.1f} points on average: it is {way} "
-        f"({100 * sure:.0f} % said, {100 * answers.accuracy:.0f} % right)."
+        f"Its probabilities are poorly calibrated: mean error {100 * error:.1f} points. It is {direction}: its mean "
+        f"confidence is {100 * confidence:.0f} %, but {100 * predictions.accuracy:.0f} % of its predictions are "
+        "correct."
     )
 
 
-def _chance(answers: Predictions) -> float:
-    """The calibration error that right probabilities would show in so many rows."""
-    table = answers.reliability()
+def _chance(predictions: Predictions) -> float:
+    """Return the calibration error that perfectly calibrated probabilities would show in as many rows."""
+    table = predictions.reliability()
     p, n = np.array(table["probability"]), np.array(table["rows"], dtype=np.float64)
     return float((n * np.sqrt(2 * np.clip(p * (1 - p), 0, None) / (np.pi * n))).sum() / n.sum())
 
 
 def _growth(found: Comparison) -> str:
-    """Whether more rows would help, by the learning curve."""
+    """Judge by the learning curve whether more rows would help."""
     curve, best = found.curve, str(found.best)
     if curve is None or best not in curve.test:
         return ""
@@ -118,30 +130,32 @@ def _growth(found: Comparison) -> str:
     gains = gains[np.isfinite(gains)]
     if len(gains) < 2:
         return ""
-    # held-out rows are a third of those learned from, and repeats share them (Nadeau and Bengio)
+    # 1/3 is the ratio of test rows to training rows (Nadeau & Bengio, 2003): the repeats share rows
     error = math.sqrt((1 / len(gains) + 1 / 3) * float(gains.var(ddof=1)))
     sizes = [f"{n:,}" for n in curve.train_sizes[-2:].tolist()]
     ends = [_shown(found, float(np.nanmean(scores))) for scores in (half, whole)]
-    told = f"from {sizes[0]} to {sizes[1]} rows it went from {ends[0]} to {ends[1]}"
+    score = found.score.replace("_", " ")
+    change = f"its {score} went from {ends[0]} with {sizes[0]} training rows to {ends[1]} with {sizes[1]}"
     if float(gains.mean()) > error and ends[0] != ends[1]:
-        little = " a little" * (found.score in _SHARES and float(gains.mean()) < 0.01)
-        return f"More rows would help{little}: {told}."
-    return f"More rows of this kind would hardly help: {told}."
+        little = " a little" * (found.score in _PERCENTAGES and float(gains.mean()) < 0.01)
+        return f"More rows would help{little}: {change}."
+    return f"More rows would hardly help: {change}."
 
 
 def _independence(found: Comparison) -> str:
-    """Which attributes naive Bayes takes for independent that are not."""
+    """Name the attributes that violate the independence assumption of naive Bayes."""
     if found.pairs is None:
         return ""
     rows = [row for row in found.pairs.rows() if row[4]]
     if not rows:
-        return "No two attributes depend on each other within the classes by more than chance."
-    named = [f"{a} and {b} ({bits:.2f} bits)" for a, b, bits, *_ in rows[:3]]
-    told = f"{', '.join(named)} tell of each other"
+        return "No pair of attributes is significantly dependent given the class."
+    pairs = [f"{a} and {b} ({bits:.2f} bits)" for a, b, bits, *_ in rows[:3]]
+    dependent = f"{', '.join(pairs)} depend on each other"
     if len(rows) > 3:
-        told = f"{len(rows)} pairs of attributes tell of each other, most of all {', '.join(named)}"
+        dependent = f"{len(rows)} pairs of attributes depend on each other, most strongly {', '.join(pairs)}"
     return (
-        f"Within the classes {told}: naive Bayes counts twice what they share and tends to be too sure{_tan(found)}."
+        f"Given the class, {dependent}. Naive Bayes counts the information that they share twice and tends to be "
+        f"overconfident{_tan(found)}."
     )
 
 
@@ -149,33 +163,35 @@ def _tan(found: Comparison) -> str:
     if "TAN" not in found.learners or "naive Bayes" not in found.learners:
         return ""
     pair = paired_test(found.validations["TAN"], found.validations["naive Bayes"], found.score)
-    what = f"{'better' if pair._better else 'worse'} here" if pair.told_apart else "not told apart from naive Bayes"
-    return f"; TAN, which allows for one such link an attribute, is {what}"
+    result = "does not differ significantly from it here"
+    if pair.significant:
+        result = f"is significantly {'better' if pair._better else 'worse'} here"
+    return f"; TAN, which models one such dependence for each attribute, {result}"
 
 
 MAJORITY = "majority class"
 _WIDTH = 100
-_LEGEND = "p: paired test against the best; calib.: calibration error; fit s, ask s: seconds a fold"
+_LEGEND = "p: paired test against the best; calib.: calibration error; fit, pred.: seconds per fold"
 _SHORT = {
     "balanced_accuracy": "balanced",
     "log_loss": "log loss",
     "brier": "Brier",
     "roc_auc": "AUC",
     "calibration_error": "calib.",
-    "fit_seconds": "fit s",
-    "predict_seconds": "ask s",
+    "fit_seconds": "fit",
+    "predict_seconds": "pred.",
     "p_value": "p",
 }
 
 
 def cause(error: Exception) -> str:
-    """What went wrong; our own messages speak for themselves."""
-    words = str(error).split("\n")[0]
-    return words if isinstance(error, CountwiseError) else f"{type(error).__name__}: {words}"
+    """Return the first line of an error message, preceded by its type unless it is an error of this package."""
+    line = str(error).split("\n")[0]
+    return line if isinstance(error, CountwiseError) else f"{type(error).__name__}: {line}"
 
 
 def ordered(validations: Mapping[str, Validation], score: str) -> list[str]:
-    """Learners from the best on; those that failed in a fold come last."""
+    """Sort learners from best to worst; those that failed in a fold come last."""
 
     def place(name: str) -> tuple[bool, float]:
         mean = validations[name].mean(score)
@@ -186,27 +202,27 @@ def ordered(validations: Mapping[str, Validation], score: str) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Learners judged on the same folds of one table.
+    """Learners cross-validated on the same folds of one table; the result of `compare`.
 
     Parameters
     ----------
     score : str
-        By which they are ordered.
+        The metric by which the learners are ranked.
     validations : dict of str to Validation
-        What came of each and of the majority class, the best first.
+        The cross-validation result of each learner and of the majority class, best first.
     learners : dict of str to estimator
-        As they were judged: `cross_validate` of one of them, with the same `cv`, gives the same numbers.
-    left_out : dict of str to str
-        The learners that were not judged, and why.
-    notes : list of str
-        What else there is to know.
-    curve : LearningCurve or None
-        Of the best learner and of naive Bayes, or of all.
-    pairs : Grid or None
-        Conditional mutual information of each two attributes given the class, in bits; what it would be by chance;
-        and whether it breaks the independence that naive Bayes takes for granted.
-    partial : bool
-        Whether the work was stopped before all was done.
+        The unfitted learners, best first. `cross_validate` of one of them with the same `cv` gives the same numbers.
+    skipped : dict of str to str, default={}
+        The learners that were not evaluated, and the reason.
+    notes : list of str, default=[]
+        Further remarks, such as warnings and preprocessing that was added to a learner.
+    curve : LearningCurve or None, default=None
+        Learning curves of the best learner and of naive Bayes, or of all learners.
+    pairs : Grid or None, default=None
+        For each pair of attributes `one` and `other`: the conditional mutual information given the class in `bits`,
+        its expected value under independence (`by_chance`), and whether the dependence is `significant`.
+    partial : bool, default=False
+        Whether the comparison was interrupted before all learners were evaluated.
 
     Examples
     --------
@@ -220,7 +236,7 @@ class Comparison:
     score: str
     validations: dict[str, Validation]
     learners: dict[str, Any]
-    left_out: dict[str, str] = field(default_factory=dict)
+    skipped: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     curve: LearningCurve | None = None
     pairs: Grid | None = None
@@ -228,28 +244,46 @@ class Comparison:
 
     @property
     def best(self) -> str | None:
-        """The learner with the best score; None if none was judged."""
+        """Name of the learner with the best score, or None if no learner was evaluated."""
         return next(iter(self.learners), None)
 
     def against(self, name: str) -> PairedTest:
-        """A learner and the best one on the same folds, by a corrected resampled t-test.
+        """Compare the best learner with another one by a paired t-test (Nadeau & Bengio correction).
 
         Parameters
         ----------
         name : str
-            A learner, or "majority class".
+            Name of a learner, or "majority class".
+
+        Returns
+        -------
+        PairedTest
+            The difference best minus other, with confidence interval and p-value.
+
+        See Also
+        --------
+        countwise.evaluation.paired_test : The test for any two validations.
+
+        Examples
+        --------
+        >>> from countwise import compare, samples
+        >>> penguins = samples.load("penguins")
+        >>> found = compare(penguins.X, penguins.y, only=["naive Bayes", "one rule"], curve=False)
+        >>> found.against("one rule").significant
+        True
         """
         if name not in self.validations:
-            known = did_you_mean(name, self.validations) or f"there are {listed(self.validations, 20)}."
-            raise OptionError(f"No learner {name!r} was judged.", hint=known)
+            known = did_you_mean(name, self.validations) or f"choose one of {listed(self.validations, 20)}."
+            raise OptionError(f"The comparison has no learner {name!r}.", hint=known)
         return paired_test(self.validations[self.best or MAJORITY], self.validations[name], self.score)
 
     @lazy
     def table(self) -> Grid:
-        """A row for each learner, the best first.
+        """One row for each learner, best first.
 
-        The score has its 95 % interval; `p_value` is that of the test against the best. The other scores are means
-        over the folds too, but for `calibration_error`, which is of all answers together: folds are small for it.
+        `from` and `to` are the 95 % confidence interval of the ranking score, and `p_value` is that of the paired
+        test against the best learner. Scores are means over the folds, except for `calibration_error`, which is
+        computed from the predictions of all folds together because single folds are too small for it.
         """
         ends = [v.interval(self.score) for v in self.validations.values()]
         columns: dict[str, list[Any]] = {
@@ -262,7 +296,7 @@ class Comparison:
         for other in (s for s in SCORES if s != self.score):
             whole = other == "calibration_error"
             columns[other] = [
-                v.answers.calibration_error if whole else v.mean(other) for v in self.validations.values()
+                v.predictions.calibration_error if whole else v.mean(other) for v in self.validations.values()
             ]
         columns["fit_seconds"] = [mean_of([f.fitted.seconds for f in v.folds]) for v in self.validations.values()]
         columns["predict_seconds"] = [mean_of([f.seconds for f in v.done]) for v in self.validations.values()]
@@ -274,24 +308,24 @@ class Comparison:
 
     @lazy
     def verdict(self) -> str:
-        """Who is best and by how much, who may be as good, whether to believe its probabilities, what would help."""
-        told = [_best(self)]
+        """Summary in sentences: best learner, its equals, calibration, effect of more rows, dependent attributes."""
+        sentences = [_best(self)]
         if self.best is not None:
-            told += [_equals(self), _calibration(self), _growth(self), _independence(self)]
+            sentences += [_equals(self), _calibration(self), _growth(self), _independence(self)]
         if self.partial:
-            told.insert(0, "This is what was done before it was stopped.")
-        return " ".join(sentence for sentence in told if sentence)
+            sentences.insert(0, "The comparison was interrupted; these are the results so far.")
+        return " ".join(sentence for sentence in sentences if sentence)
 
     @property
     def headline(self) -> str:
-        """What was done, in a line."""
+        """One line with the numbers of rows, classes and folds, and the ranking score."""
         some = self.validations[MAJORITY]
-        n, k = len(some.ground), len(some.ground.classes)
+        n, k = len(some.data), len(some.data.classes)
         return f"{n:,} rows, {k} classes, {len(some.folds)} folds; ordered by {self.score.replace('_', ' ')}"
 
     @property
     def short(self) -> Grid:
-        """The table with as many figures as a person reads."""
+        """The table as rounded strings with short column names, for printing."""
         columns: dict[str, list[str]] = {}
         for name, cells in self.table.items():
             if name == "learner":
@@ -313,23 +347,25 @@ class Comparison:
     __repr__ = __str__
 
     def _remarks(self) -> dict[str, list[str]]:
-        """What else there is to say, by title."""
-        left_out = [f"{', '.join(names)}: {why}" for why, names in grouped(self.left_out.items()).items()]
-        both = {"Left out": left_out, "Notes": [*self._starred(), *self.notes]}
+        """Collect the reasons of skipped learners and the notes, by heading."""
+        skipped = [f"{', '.join(names)}: {why}" for why, names in grouped(self.skipped.items()).items()]
+        both = {"Not evaluated": skipped, "Notes": [*self._starred(), *self.notes]}
         return {title: remarks for title, remarks in both.items() if remarks}
 
     def _starred(self) -> list[str]:
-        """What the marks in the table mean."""
+        """Explain infinite values and the asterisks in the table."""
         losses = zip(self.validations, self.table["log_loss"], strict=True)
         infinite = ", ".join(name for name, loss in losses if loss == math.inf)
-        told = [f"log loss is infinite where a row is of a class that got probability 0: {infinite}"] * bool(infinite)
+        notes = []
+        if infinite:
+            notes.append(f"the log loss is infinite if the true class of a row got probability 0: {infinite}")
         for name, validation in self.validations.items():
             for fold, error in validation.errors[:1]:
-                told.append(
-                    f"* {name} failed in {len(validation.errors)} of {len(validation.folds)} folds and is judged by "
-                    f"the others; fold {fold + 1}: {cause(error)}"
+                notes.append(
+                    f"* {name} failed in {len(validation.errors)} of {len(validation.folds)} folds; its scores are "
+                    f"means over the other folds. Fold {fold + 1}: {cause(error)}"
                 )
-        return told
+        return notes
 
     def _repr_html_(self) -> str:
         parts = [
@@ -343,18 +379,33 @@ class Comparison:
         return "".join(parts)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: what has no number is None, and infinity a word."""
+        """Return the result as JSON-compatible data: NaN becomes None, and infinity the string "inf".
+
+        Returns
+        -------
+        dict
+            With the keys "rows", "classes", "folds", "score", "best", "partial", "verdict", "learners" (the rows of
+            `table`), "skipped", "notes", "curve" and "pairs".
+
+        Examples
+        --------
+        >>> from countwise import compare, samples
+        >>> tennis = samples.load("tennis")
+        >>> found = compare(tennis.X, tennis.y, cv=5, only="naive Bayes")
+        >>> found.to_dict()["rows"], found.to_dict()["best"]
+        (14, 'naive Bayes')
+        """
         some = self.validations[MAJORITY]
         return {
-            "rows": len(some.ground),
-            "classes": [_plain(c) for c in some.ground.classes],
+            "rows": len(some.data),
+            "classes": [_plain(c) for c in some.data.classes],
             "folds": len(some.folds),
             "score": self.score,
             "best": self.best,
             "partial": self.partial,
             "verdict": self.verdict,
             "learners": _records(self.table),
-            "left_out": dict(self.left_out),
+            "skipped": dict(self.skipped),
             "notes": [*self._starred(), *self.notes],
             "curve": [] if self.curve is None else _records(self.curve.summary),
             "pairs": [] if self.pairs is None else _records(self.pairs),
@@ -362,7 +413,7 @@ class Comparison:
 
 
 def _narrowed(table: Grid) -> Grid:
-    """The table with the middle of long names of learners left out, if it would be wider than a terminal."""
+    """Shorten long learner names in the middle if the table is wider than a terminal."""
     names = [str(name) for name in table["learner"]]
     longest = max(map(len, names))
     most = max(16, longest - (max(map(len, str(table).splitlines())) - _WIDTH))
@@ -372,7 +423,7 @@ def _narrowed(table: Grid) -> Grid:
 
 
 def grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    """Each reason once, with the learners that it is of."""
+    """Map each reason to the names of the learners that it applies to."""
     names: dict[str, list[str]] = {}
     for name, why in pairs:
         names.setdefault(why, []).append(name)
@@ -380,11 +431,13 @@ def grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 
 
 def _wrapped(text: str, indent: str = "") -> list[str]:
-    """Lines that a terminal holds; a number stays with its sign."""
+    """Wrap text to the width of a terminal; percentages and p-values are not broken."""
     wrapper = textwrap.TextWrapper(
         _WIDTH, initial_indent=indent, subsequent_indent=indent * 2, break_on_hyphens=False
     )
-    lines = wrapper.wrap(text.replace(" %", "\x1f%"))
+    for phrase in (" %", "p < ", "p = "):
+        text = text.replace(phrase, phrase.replace(" ", "\x1f"))
+    lines = wrapper.wrap(text)
     return [line.replace("\x1f", " ") for line in lines]
 
 
@@ -399,7 +452,7 @@ def _figures(column: str, cell: float) -> str:
 
 
 def _plain(cell: Any) -> Any:
-    """NaN and infinity have no place in JSON."""
+    """Convert a value to one that JSON can hold: JSON has neither NaN nor infinity."""
     cell = cell.item() if isinstance(cell, np.generic) else cell
     if not isinstance(cell, float) or math.isfinite(cell):
         return cell

@@ -1,4 +1,4 @@
-"""Decisions by what they cost: the class whose expected cost, given the probabilities, is least."""
+"""Cost-sensitive decisions: the class with the lowest expected cost given the predicted probabilities."""
 
 from __future__ import annotations
 
@@ -16,31 +16,41 @@ _PLACES = {"tn": (0, 0), "fp": (0, 1), "fn": (1, 0), "tp": (1, 1)}
 
 
 def decide(estimator: Any, X: Any = None, *, cost: Any = None, classes: Any = None, pos_label: Any = None) -> Any:
-    """The class whose expected cost, given the probabilities, is least; of equals the first.
+    """Predict for each row the class with the lowest expected cost.
+
+    The expected cost of predicting class a for a row x is Σ_c P(c | x) · cost(c, a). Ties go to the first class.
 
     Parameters
     ----------
-    estimator : classifier, or array of shape (rows, classes)
-        Fitted, with `predict_proba`; or the probabilities themselves. A list of one number a row is the probability
-        of the second of two classes.
+    estimator : classifier, or array-like of shape (n_rows, n_classes) or (n_rows,)
+        A fitted classifier with `predict_proba`, or the probabilities themselves. A one-dimensional array contains
+        the probability of the second of two classes.
     X : any table, optional
-        The rows, for a classifier.
-    cost : mapping or array, optional
-        {"fn": 5, "fp": 1} where there are two classes; {(class, answer): cost}, in which a wrong answer that is not
-        named costs 1 and a right one 0; or a table with a row for each class and a column for each answer. Negative
-        costs are gains. By default every wrong answer costs the same.
+        The rows to predict. Required with a classifier, not allowed with probabilities.
+    cost : mapping or array-like of shape (n_classes, n_classes), optional
+        One of:
+
+        - for two classes, a mapping such as {"fn": 5, "fp": 1} with the costs of "fn", "fp", "tn" and "tp"; those
+          not given are 0;
+        - a mapping {(true class, predicted class): cost}, in which an error that is not given costs 1 and a correct
+          prediction 0;
+        - a cost matrix with a row for each true class and a column for each predicted class. The rows and columns of
+          a data frame are matched by name.
+
+        Negative costs are gains. By default every error costs the same.
     classes : sequence, optional
-        What the columns of probabilities stand for; without it the answers are places.
+        The classes of the columns of an array of probabilities. By default 0, 1, ...
     pos_label : class, optional
-        The one that "fn" and "fp" call positive; the second by default.
+        The positive class of "fn" and "fp". By default the second class.
 
     Returns
     -------
-    ndarray, shape (rows,)
+    ndarray of shape (n_rows,)
+        The predicted classes.
 
     See Also
     --------
-    cost_threshold : The probability from which on one of two classes is the cheaper answer.
+    cost_threshold : The probability above which one of two classes has the lower expected cost.
 
     Examples
     --------
@@ -55,20 +65,26 @@ def decide(estimator: Any, X: Any = None, *, cost: Any = None, classes: Any = No
     """
     if hasattr(estimator, "predict_proba"):
         if X is None:
-            raise TableError(f"{type(estimator).__name__} needs rows to decide on.", hint="give X.")
+            raise TableError(f"{type(estimator).__name__} needs rows to predict, but X is missing.", hint="pass X.")
         if classes is not None:
-            raise OptionError("A classifier knows its classes.", hint="leave `classes` out.")
+            raise OptionError(
+                "classes applies to an array of probabilities; a fitted classifier has its own classes.",
+                hint="drop classes.",
+            )
         proba, labels = np.asarray(estimator.predict_proba(X), dtype=np.float64), np.asarray(estimator.classes_)
     else:
         if X is not None or hasattr(estimator, "predict"):
             raise OptionError(
-                f"{type(estimator).__name__} has no predict_proba: there is nothing to weigh costs by.",
-                hint="give a classifier with it, or probabilities.",
+                f"{type(estimator).__name__} has no predict_proba; expected costs need probabilities.",
+                hint="pass a classifier with predict_proba, or an array of probabilities.",
             )
         proba = _probabilities(estimator)
         labels = np.arange(proba.shape[1]) if classes is None else np.asarray(list(classes))
         if len(labels) != proba.shape[1]:
-            raise OptionError(f"There are {len(labels)} classes for {proba.shape[1]} columns of probabilities.")
+            raise OptionError(
+                f"There are {len(labels)} classes for {proba.shape[1]} columns of probabilities; the numbers must "
+                "agree."
+            )
     plain = 1.0 - np.eye(len(labels))
     costs = plain if cost is None else costs_of(cost, labels.tolist(), pos_label)
     return labels[cheapest(proba, costs)]
@@ -78,37 +94,49 @@ def _probabilities(given: Any) -> Floats:
     try:
         proba = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
-        raise OptionError(f"{type(given).__name__} is neither a classifier nor probabilities.") from None
+        raise OptionError(f"{type(given).__name__} is neither a classifier nor an array of probabilities.") from None
     if proba.ndim == 1:
         proba = np.column_stack([1 - proba, proba])
     if proba.ndim != 2 or not ((proba >= 0) & (proba <= 1)).all():
-        raise OptionError("Probabilities lie between 0 and 1: a row for each row, a column for each class.")
+        raise OptionError(
+            "Probabilities must be numbers between 0 and 1, in an array of shape (n_rows, n_classes) or (n_rows,)."
+        )
     return proba
 
 
 def cheapest(proba: Floats, costs: Floats) -> Indices:
-    """The answers that cost least on average, by the probabilities; of equals the first."""
-    if np.array_equal(costs, 1.0 - np.eye(len(costs))):  # every error costs the same: rounding must not break a tie
+    """Return the codes of the classes with the lowest expected cost; ties go to the first class."""
+    if np.array_equal(costs, 1.0 - np.eye(len(costs))):  # all errors cost the same: rounding must not break a tie
         return np.argmax(proba, axis=1)
-    expected = np.einsum("rc,ca->ra", proba, costs)  # in one order for each row: no row depends on its neighbors
+    expected = np.einsum("rc,ca->ra", proba, costs)  # same order of summation for every row, unlike BLAS
     least = expected.min(axis=1, keepdims=True)
     return np.argmax(expected <= least + 1e-12 * float(np.abs(costs).max(initial=0.0)), axis=1)
 
 
 def cost_threshold(cost: Any, classes: Sequence[Any] = (0, 1), *, pos_label: Any = None) -> float:
-    """The probability of the positive class above which it is the cheaper answer.
+    """Return the probability above which predicting the positive class has the lower expected cost.
 
-    It is what scikit-learn's `FixedThresholdClassifier` takes as `threshold`. Below 0 or above 1, one answer is the
-    cheaper one whatever the probability; -inf and inf where no probability makes a difference.
+    For costs of errors only, the threshold is fp / (fp + fn). It can be passed as `threshold` to scikit-learn's
+    `FixedThresholdClassifier`. A threshold below 0 or above 1 means that one class is cheaper for every probability;
+    it is -inf or inf if the costs of the two predictions differ by the same amount for both true classes.
 
     Parameters
     ----------
-    cost : mapping or array
-        See `decide`.
-    classes : sequence of two
-        The classes.
+    cost : mapping or array-like of shape (2, 2)
+        The costs; see `decide`.
+    classes : sequence of two classes, default=(0, 1)
+        The classes, in the order of the rows and columns of a cost matrix.
     pos_label : class, optional
-        The positive one; the second by default.
+        The positive class. By default the second class.
+
+    Returns
+    -------
+    float
+        The threshold on the probability of the positive class.
+
+    See Also
+    --------
+    decide : Predict the class with the lowest expected cost.
 
     Examples
     --------
@@ -117,14 +145,14 @@ def cost_threshold(cost: Any, classes: Sequence[Any] = (0, 1), *, pos_label: Any
     (0.2, 0.5)
     """
     if len(classes) != 2:
-        raise OptionError(f"A threshold has a meaning where there are two classes; there are {len(classes)}.")
+        raise OptionError(f"A threshold is defined for two classes; there are {len(classes)}.")
     costs = costs_of(cost, classes, pos_label)
     no, yes = (0, 1) if _positive(classes, pos_label) == 1 else (1, 0)
     missed, alarm = costs[yes, no] - costs[yes, yes], costs[no, yes] - costs[no, no]
     if missed + alarm < 0:
         raise OptionError(
-            "Right answers cost more than wrong ones: the likelier a class is, the dearer it is to answer it.",
-            hint="a table of costs has a row for each class and a column for each answer.",
+            "Correct predictions cost more than errors; no threshold minimizes the expected cost.",
+            hint="use a row of the cost matrix for each true class and a column for each predicted class.",
         )
     if missed + alarm == 0:
         return -np.inf if alarm < 0 else np.inf
@@ -132,12 +160,12 @@ def cost_threshold(cost: Any, classes: Sequence[Any] = (0, 1), *, pos_label: Any
 
 
 def costs_of(cost: Any, classes: Sequence[Any], pos_label: Any = None) -> Floats:
-    """A table of costs from what the user gave: a row for each class, a column for each answer.
+    """Return the cost matrix, with a row for each true class and a column for each predicted class.
 
-    In {(class, answer): cost} a wrong answer that is not named costs 1; in {"fn": 5, "fp": 1} it costs nothing.
+    In {(true class, predicted class): cost}, an error that is not given costs 1; in {"fn": 5, "fp": 1}, it costs 0.
     """
     k, positive = len(classes), _positive(classes, pos_label)
-    if hasattr(cost, "index") and hasattr(cost, "columns"):  # a frame says itself which class and answer a cost is of
+    if hasattr(cost, "index") and hasattr(cost, "columns"):  # the labels of a data frame name the classes
         table = _table(_aligned(cost, classes), k)
     elif not isinstance(cost, Mapping):
         table = _table(cost, k)
@@ -146,21 +174,21 @@ def costs_of(cost: Any, classes: Sequence[Any], pos_label: Any = None) -> Floats
         for key, value in cost.items():
             table[_place(key, classes, positive)] = _number(key, value)
     if not np.isfinite(table).all():
-        raise OptionError("Costs must be finite numbers.")
+        raise OptionError("Costs must be finite numbers; the cost matrix contains NaN or infinity.")
     return table
 
 
 def _aligned(cost: Any, classes: Sequence[Any]) -> Any:
-    """A frame of costs with its rows and columns in the order of the classes."""
+    """Return the costs of a data frame with rows and columns in the order of the classes."""
     rows, columns = ({_label(c): i for i, c in enumerate(axis)} for axis in (cost.index, cost.columns))
     wanted = [_label(c) for c in classes]
     if set(rows) != set(wanted) or set(columns) != set(wanted):
-        raise OptionError(f"The rows and columns of a frame of costs are the classes: {listed(wanted)}.")
+        raise OptionError(f"The rows and columns of a data frame of costs must be the classes: {listed(wanted)}.")
     return np.asarray(cost)[np.ix_([rows[c] for c in wanted], [columns[c] for c in wanted])]
 
 
 def _label(c: Any) -> str:
-    """A class as it is named: 1 and 1.0 are one class."""
+    """Return a class as a string; 1 and 1.0 are the same class."""
     return str(int(c)) if isinstance(c, float | np.floating) and float(c).is_integer() else str(c)
 
 
@@ -168,9 +196,13 @@ def _table(cost: Any, k: int) -> Floats:
     try:
         table = np.asarray(cost, dtype=np.float64)
     except (TypeError, ValueError):
-        raise OptionError(f"Costs must be numbers, not {cost!r}.", hint='give {"fn": 5, "fp": 1}.') from None
+        raise OptionError(
+            f"Costs must be numbers, not {cost!r}.", hint='pass a mapping such as {"fn": 5, "fp": 1}.'
+        ) from None
     if table.shape != (k, k):
-        raise OptionError(f"A table of costs has a row and a column a class: {k} x {k}, not {table.shape}.")
+        raise OptionError(
+            f"The cost matrix has the shape {table.shape}; it needs a row and a column for each class, ({k}, {k})."
+        )
     return table
 
 
@@ -188,18 +220,18 @@ def _positive(classes: Sequence[Any], pos_label: Any) -> int:
     if _label(pos_label) not in names:
         raise OptionError(
             f"There is no class {pos_label!r}.",
-            hint=did_you_mean(pos_label, names) or f"classes are {listed(names)}.",
+            hint=did_you_mean(pos_label, names) or f"choose one of {listed(names)}.",
         )
     return names.index(_label(pos_label))
 
 
 def _place(key: Any, classes: Sequence[Any], positive: int) -> tuple[int, int]:
-    """Which class and answer a cost is of."""
+    """Return the row and the column of the cost matrix that a key refers to."""
     if isinstance(key, str) and key in _PLACES:
         if len(classes) != 2:
             raise OptionError(
-                f"{key!r} has a meaning where there are two classes; there are {len(classes)}.",
-                hint="name the class and the answer.",
+                f"The cost {key!r} is defined for two classes; there are {len(classes)}.",
+                hint="use keys (true class, predicted class).",
             )
         row, column = _PLACES[key]
         return (row, column) if positive == 1 else (1 - row, 1 - column)
@@ -209,8 +241,8 @@ def _place(key: Any, classes: Sequence[Any], positive: int) -> tuple[int, int]:
     if odd is not None:
         known = [*places] if pair else [*_PLACES]
         raise OptionError(
-            f"The cost of {key!r} is of no class and answer.",
+            f"The cost of {key!r} does not refer to a true class and a predicted class.",
             hint=did_you_mean(odd, known)
-            or f"classes are {listed(places)}; of two, fn, fp, tp and tn have costs too.",
+            or f"use pairs of the classes {listed(places)}; with two classes also 'fn', 'fp', 'tp' and 'tn'.",
         )
     return places[pair[0]], places[pair[1]]

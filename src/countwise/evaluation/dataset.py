@@ -1,4 +1,4 @@
-"""The rows that learners are evaluated on: opened once, handed out in pieces."""
+"""The table that learners are evaluated on: read once, and split into subsets of rows."""
 
 from __future__ import annotations
 
@@ -17,49 +17,49 @@ from countwise.sources import Memory
 from countwise.sources.labelled_table import LabelledTable, column_of, labelled
 from countwise.sources.memory import memory
 
-__all__ = ["EvaluationData", "ground_of", "labels_of"]
+__all__ = ["EvaluationData", "evaluation_data", "labels_of"]
 
 
 @dataclass(frozen=True, eq=False)
 class EvaluationData:
-    """Rows with classes, in the kind of table that the user holds and as it is read here."""
+    """A subset of the rows of a table with classes, in the user's container and as encoded columns."""
 
-    rows: LabelledTable  # the whole table; rows without a target or without weight are left out
-    source: Memory  # the rows of this piece, opened
+    rows: LabelledTable  # the whole table, without the rows that have no class or no weight
+    source: Memory  # the rows of this subset as columns
     target: Nominal
-    codes: Indices  # the class of each row of this piece
-    n_given: int  # how many rows the user's table has, those that were left out among them
-    which: Indices | None = None  # the rows of this piece; by default all
+    codes: Indices  # the class code of each row of this subset
+    n_given: int  # number of rows of the user's table, including those without a class or weight
+    which: Indices | None = None  # indices of the rows of this subset; None for all
 
     def __len__(self) -> int:
         return len(self.codes)
 
     @property
     def classes(self) -> tuple[Any, ...]:
-        """In ascending order."""
+        """The classes, in ascending order."""
         return tuple(self.target.values)
 
     @property
     def weights(self) -> NDArray[Any] | None:
-        """Their weights."""
+        """The weight of each row, or None."""
         return self.source.weights
 
     @property
     def table(self) -> Any:
-        """The rows in the kind of table that the user gave."""
+        """The rows in the type of container that the user passed."""
         return self.rows.X if self.which is None else rows_of(self.rows.X, self.which)
 
     @property
     def y(self) -> NDArray[Any]:
-        """Their classes, as the user gave them."""
+        """The class of each row, as the user passed it."""
         return self.rows.y if self.which is None else self.rows.y[self.which]
 
-    def piece(self, which: Indices) -> EvaluationData:
-        """Some rows, in the order given."""
+    def subset(self, which: Indices) -> EvaluationData:
+        """Return the rows with the given indices, in that order."""
         return self._part(self.source.frame.take(which), which)
 
     def between(self, start: int, stop: int) -> EvaluationData:
-        """Rows start to stop; nothing is copied."""
+        """Return rows start to stop without copying them."""
         if start <= 0 and stop >= len(self):
             return self
         return self._part(self.source.frame.slice(start, stop), slice(start, stop))
@@ -72,28 +72,32 @@ class EvaluationData:
         return replace(self, source=source, codes=self.codes[rows], which=which)
 
     def labels(self, by: Any, X: Any, what: str = "by") -> NDArray[Any]:
-        """The group of each row: a column of the table, also one that learners did not see, or labels themselves."""
+        """Return the group label of each row, from a column of the user's table or from given labels."""
         frame, name = frame_of(X), by if isinstance(by, str) else what
         if isinstance(by, str):
             column = column_of(frame, name, "for the groups")
         else:
             if np.ndim(by) > 1:
-                raise TableError(f"{what} has {np.ndim(by)} dimensions; give a column, or a label for each row.")
+                raise TableError(
+                    f"{what} has {np.ndim(by)} dimensions; it must be a column name or one label for each row."
+                )
             column = frame_of({name: by}).columns[name]
             if len(column) != frame.n_rows:
-                raise TableError(f"{what} has {len(column)} entries; the table has {frame.n_rows} rows.")
+                raise TableError(
+                    f"{what} has {len(column)} entries, but the table has {frame.n_rows} rows; they must agree."
+                )
         labels = labels_of(column, name)
         return labels if self.rows.kept is None else labels[self.rows.kept]
 
 
 def labels_of(column: Any, name: str) -> NDArray[Any]:
-    """The group of each row, by a column; None where it is missing."""
+    """Return the label of each row from a column; None where the value is missing."""
     own = Nominal(name).learn(column)
     return np.array([*own.values, None, None], dtype=object)[own.encode(column)]
 
 
-def ground_of(X: Any, y: Any, sample_weight: Any = None) -> EvaluationData:
-    """Open a table and its classes; rows of weight 0 are left out."""
+def evaluation_data(X: Any, y: Any, sample_weight: Any = None) -> EvaluationData:
+    """Read a table and its classes; rows of weight 0 are ignored."""
     rows = labelled(X, y, sample_weight)
     n_given = len(rows.y) if rows.kept is None else frame_of(X).n_rows
     if rows.weights is not None and not rows.weights.all():

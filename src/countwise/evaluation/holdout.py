@@ -1,4 +1,4 @@
-"""A fitted classifier on held-out rows, which may come in pieces."""
+"""Evaluation of a fitted classifier on held-out rows, which may arrive in chunks."""
 
 from __future__ import annotations
 
@@ -21,25 +21,28 @@ __all__ = ["Holdout"]
 
 
 class Holdout:
-    """Gathers what a fitted classifier predicts for rows whose class is known, by default in the column it learned.
+    """Collect the predictions of a fitted classifier for rows with a known class.
 
-    Rows without a class, and rows for which the model abstains, are left out and counted. A class that the model
-    never met has probability 0. `by` names a column of groups, `weights` one of weights.
+    The class is in the column `target`, by default the target of the model. Rows without a class, and rows for which
+    the model abstains, are ignored and counted. A class unseen in training has probability 0. `by` is a column of
+    groups, `weights` a column of row weights.
     """
 
     def __init__(self, model: Any, target: str | None = None, *, by: str | None = None, weights: str | None = None):
         if not hasattr(model, "classes_") or not hasattr(model, "predict_proba"):
-            raise OptionError(f"{type(model).__name__} predicts no class probabilities.", hint="give a classifier.")
+            raise OptionError(
+                f"{type(model).__name__} does not predict class probabilities.", hint="use a fitted classifier."
+            )
         self.model, self.by, self.weights = model, by, weights
         self.target = target if target is not None else model.target_.name
-        self.n_missing = self.n_abstained = 0  # rows left out: without a class, without a prediction
-        self.unmet: dict[Any, int] = {}  # rows of classes that the model never met
-        self._met = [plain(c) for c in model.classes_]
+        self.n_missing = self.n_abstained = 0  # ignored rows: without a class, without a prediction
+        self.unseen: dict[Any, int] = {}  # number of rows of each class unseen in training
+        self._seen = [plain(c) for c in model.classes_]
         self._parts: list[Predictions] = []
         self._labels: list[NDArray[Any]] = []
 
     def add(self, X: Any) -> None:
-        """Predict some rows."""
+        """Predict a chunk of rows."""
         frame = frame_of(X)
         if frame.n_rows == 0:
             return
@@ -60,32 +63,34 @@ class Holdout:
         kept = np.flatnonzero(~np.isnan(found.proba).any(axis=1))
         self.n_abstained += len(known) - len(kept)
         counts = np.bincount(codes[kept], minlength=len(target.values))
-        for c, n in zip(target.values[len(self._met) :], counts[len(self._met) :].tolist(), strict=True):
+        for c, n in zip(target.values[len(self._seen) :], counts[len(self._seen) :].tolist(), strict=True):
             if n:
-                self.unmet[c] = self.unmet.get(c, 0) + n
+                self.unseen[c] = self.unseen.get(c, 0) + n
         self._parts.append((found if len(kept) == len(known) else found.take(kept)).over(self.classes))
         if groups is not None:
             self._labels.append(groups[known[kept]])
 
     @property
     def classes(self) -> tuple[Any, ...]:
-        """Those of the model, then those that it never met."""
-        return (*self._met, *self.unmet)
+        """The classes of the model, followed by those unseen in training."""
+        return (*self._seen, *self.unseen)
 
     @property
     def labels(self) -> NDArray[Any]:
-        """The group of each row that has an answer."""
+        """The group of each predicted row."""
         return np.concatenate(self._labels) if self._labels else np.empty(0, dtype=object)
 
     @property
-    def answers(self) -> Predictions:
-        """The predictions for all rows so far."""
+    def predictions(self) -> Predictions:
+        """The predictions of all rows so far."""
         if not any(len(part) for part in self._parts):
-            raise TableError(f"No row has a class in {self.target!r} and a prediction.")
+            raise TableError(
+                f"No row has both a class in {self.target!r} and a prediction; there is nothing to score."
+            )
         return Predictions.joined(self._parts)
 
     @property
     def baseline(self) -> Predictions | None:
-        """Those of the majority class in training; None if the model does not keep how frequent the classes were."""
+        """The predictions of the majority class in training; None if the model has no `class_count_`."""
         counts = getattr(self.model, "class_count_", None)
-        return None if counts is None else self.answers.majority(np.asarray(counts, dtype=np.float64))
+        return None if counts is None else self.predictions.majority(np.asarray(counts, dtype=np.float64))

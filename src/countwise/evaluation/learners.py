@@ -1,4 +1,4 @@
-"""Which learners suit a table, and why others do not."""
+"""Selection of the learners that suit a table, with the reasons for skipping others."""
 
 from __future__ import annotations
 
@@ -22,88 +22,88 @@ from countwise.evaluation.dataset import EvaluationData
 from countwise.evaluation.learning_curve import named
 from countwise.registry import KINDS, RECIPES, class_of
 
-__all__ = ["NAMES", "Kinds", "Matrix", "Suited", "suited"]
+__all__ = ["NAMES", "ColumnTypes", "Matrix", "Suited", "suited"]
 
 
 class Matrix(Transformer):
-    """Any table of numbers as a matrix; a step of a pipeline, and nothing is learned."""
+    """Convert any numeric table to a two-dimensional array, as a step of a pipeline."""
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Nothing to learn."""
+        """Do nothing."""
         return self
 
     def transform(self, X: Any) -> Floats:
-        """The columns side by side; missing is NaN."""
+        """Stack the columns; missing values become NaN."""
         return np.column_stack([np.asarray(column, dtype=np.float64) for column in frame_of(X).columns.values()])
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
 
-MOST_ROWS = 20_000  # of learners that compare every row with every other
-MOST_TEXT_ROWS = 500  # of learners that may ask for every word
-MOST_NUMBERS = 500  # that names become, each with a covariance with every other
+MOST_ROWS = 20_000  # limit for learners that compare every row with every other
+MOST_TEXT_ROWS = 500  # limit for learners that consider a split on every word
+MOST_COLUMNS = 500  # limit of encoded columns for learners that estimate a full covariance matrix
 
 
 @dataclass(frozen=True, eq=False)
-class Kinds:
-    """What the columns of a table are; `types` is what the user declares."""
+class ColumnTypes:
+    """The types of the columns of a table; `types` contains those declared by the user."""
 
-    ground: EvaluationData
+    data: EvaluationData
     types: Any = None
 
     @lazy
     def schema(self) -> Schema:
-        """With the values of columns of names."""
-        frame = self.ground.rows.frame
+        """The schema, including the values of nominal columns."""
+        frame = self.data.rows.frame
         return Schema.kinds(frame, self.types).learn(frame)
 
-    def _of(self, *kinds: type) -> list[Any]:
-        return [a for a in self.schema.attributes if isinstance(a, kinds)]
+    def _of(self, *types: type) -> list[Any]:
+        return [a for a in self.schema.attributes if isinstance(a, types)]
 
     @property
     def texts(self) -> list[str]:
-        """Columns of texts, and blocks of counts."""
+        """Names of text columns and of blocks of word counts."""
         return [a.name for a in self._of(Text, Block)]
 
     @property
-    def names(self) -> list[Any]:
+    def nominal(self) -> list[Any]:
         """Nominal and ordinal columns."""
         return self._of(Nominal)
 
     @property
-    def numbers(self) -> list[str]:
-        """Columns of numbers and counts."""
+    def numeric(self) -> list[str]:
+        """Names of numeric and count columns."""
         return [a.name for a in self._of(Numeric)]
 
     @property
-    def n_numbers(self) -> int:
-        """How many numbers a row is, if names are told by a number for each value but the first."""
-        return len(self.numbers) + sum(max(len(a.values) - 1, 0) for a in self.names)
+    def n_encoded(self) -> int:
+        """The number of columns after dummy encoding of the nominal columns."""
+        return len(self.numeric) + sum(max(len(a.values) - 1, 0) for a in self.nominal)
 
-    def there(self, name: str) -> Flags:
-        """In which rows a column has a cell."""
-        own, column = self.schema[name], self.ground.rows.frame.columns[name]
+    def observed(self, name: str) -> Flags:
+        """Return a mask of the rows in which a column is not missing."""
+        own, column = self.schema[name], self.data.rows.frame.columns[name]
         if isinstance(own, Nominal):
             return np.asarray(own.encode(column) < len(own.values))
         return ~np.isnan(np.asarray(own.encode(column), dtype=np.float64))
 
-    def met(self, name: str) -> Attribute:
-        """An attribute with the values that some row has: categories may be declared and never met."""
+    def seen(self, name: str) -> Attribute:
+        """Return an attribute restricted to the values that occur: declared categories may be unused."""
         own = self.schema[name]
         if not isinstance(own, Nominal):
             return own
-        codes = own.encode(self.ground.rows.frame.columns[name])
-        seen = np.bincount(codes, minlength=len(own.values) + 2)[: len(own.values)] > 0
-        return Nominal(name, tuple(v for v, met in zip(own.values, seen, strict=True) if met))
+        codes = own.encode(self.data.rows.frame.columns[name])
+        counted = np.bincount(codes, minlength=len(own.values) + 2)[: len(own.values)] > 0
+        return Nominal(name, tuple(v for v, used in zip(own.values, counted, strict=True) if used))
 
     @lazy
-    def gaps(self) -> bool:
-        """Whether cells are missing."""
-        return any(_has_gaps(column) for column in self.ground.rows.frame.columns.values())
+    def has_missing(self) -> bool:
+        """Whether the table has missing values."""
+        return any(_has_missing(column) for column in self.data.rows.frame.columns.values())
 
 
-def _has_gaps(column: Any) -> bool:
+def _has_missing(column: Any) -> bool:
     if isinstance(column, Coded):
         codes = np.asarray(column.codes).astype(np.int64)
         return bool(((codes < 0) | (codes >= len(column.categories))).any())
@@ -119,45 +119,47 @@ def _has_gaps(column: Any) -> bool:
 NAMES = tuple(RECIPES)
 
 
-def _against(reason: str, kinds: Kinds) -> str | None:
-    """Why a learner does not suit a table, by the name that its recipe gives the reason; None if it does."""
-    n, odd = len(kinds.ground), kinds.numbers or kinds.texts
+def _against(reason: str, columns: ColumnTypes) -> str | None:
+    """Return the message for a reason named in a learner's recipe if it applies to the table, else None."""
+    n, odd = len(columns.data), columns.numeric or columns.texts
     match reason:
-        case "no numbers" if not kinds.numbers:
-            return "there are no columns of numbers: it would be naive Bayes again"
-        case "no pairs" if len(kinds.numbers) + len(kinds.names) < 2:
-            return "there are no two attributes beside texts that could depend on each other"
-        case "texts" if kinds.texts:
-            return f"it takes no texts: {listed(kinds.texts, 3)}"
+        case "no numbers" if not columns.numeric:
+            return "there are no numeric columns: the model would be the same as naive Bayes"
+        case "no pairs" if len(columns.numeric) + len(columns.nominal) < 2:
+            return "it needs at least two attributes that are not text"
+        case "texts" if columns.texts:
+            return f"it does not support text columns: {listed(columns.texts, 3)}"
         case "not nominal" if odd:
-            return f"the same numbers or texts hardly come twice: {listed(odd, 3)}"
-        case "many columns" if kinds.n_numbers > MOST_NUMBERS:
-            return f"names would become {kinds.n_numbers:,} numbers; the limit is {MOST_NUMBERS:,}"
-        case "many texts" | "many texts or rows" if kinds.texts and n > MOST_TEXT_ROWS:
-            return f"it may ask for every word: {n:,} rows of texts are over the limit of {MOST_TEXT_ROWS:,}"
+            return f"it matches identical rows, and numbers or texts rarely repeat: {listed(odd, 3)}"
+        case "many columns" if columns.n_encoded > MOST_COLUMNS:
+            return f"the table has {columns.n_encoded:,} columns after encoding; the limit is {MOST_COLUMNS:,}"
+        case "many texts" | "many texts or rows" if columns.texts and n > MOST_TEXT_ROWS:
+            return f"it tests every word: {n:,} rows of text exceed the limit of {MOST_TEXT_ROWS:,}"
         case "many rows" | "many texts or rows" if n > MOST_ROWS:
-            return f"it compares all rows: {n:,} are over the limit of {MOST_ROWS:,}"
+            return f"it compares every row with every other: {n:,} rows exceed the limit of {MOST_ROWS:,}"
     return None
 
 
 @dataclass(frozen=True, eq=False)
 class Suited:
-    """The learners to be compared."""
+    """The learners to compare, and those that are skipped."""
 
     learners: dict[str, Any]
-    left_out: dict[str, str]  # those that do not suit the table, and why
-    notes: dict[str, str]  # what was put before a learner so that it can take the table
+    skipped: dict[str, str]  # the reason for each learner that does not suit the table
+    notes: dict[str, str]  # the preprocessing that was added to a learner
 
 
-def suited(kinds: Kinds, given: Any = None, only: Any = None, without: Any = None) -> Suited:
-    """Choose the learners that suit a table: those of the package, and those given by the user.
+def suited(columns: ColumnTypes, given: Any = None, only: Any = None, without: Any = None) -> Suited:
+    """Select the learners that suit a table, from those of the package and those passed by the user.
 
-    `only` and `without` name some by letters and digits alone, in any case.
+    Names in `only` and `without` are matched by letters and digits alone, ignoring case.
     """
     theirs = {} if given is None or (isinstance(given, Mapping | Sequence) and not given) else named(given)
     for name in theirs:
         if _word(name) in {_word(own) for own in (*NAMES, "majority class")}:
-            raise OptionError(f"The name {name!r} is taken.", hint="give the learner another name.")
+            raise OptionError(
+                f"The name {name!r} is taken by a learner of the package.", hint="use another name for the learner."
+            )
     every = [*NAMES, *theirs]
     wanted, unwanted = _chosen(only, every), _chosen(without, every) or []
     found = Suited({}, {}, {})
@@ -165,18 +167,18 @@ def suited(kinds: Kinds, given: Any = None, only: Any = None, without: Any = Non
         if name in unwanted or (wanted is not None and name not in wanted and name not in theirs):
             continue
         if name in theirs:
-            _take_theirs(name, theirs[name], kinds, found)
+            _take_theirs(name, theirs[name], columns, found)
             continue
         recipe = RECIPES[name]
-        why = _against(recipe.cannot, kinds) or (_against(recipe.slow, kinds) if wanted is None else None)
+        why = _against(recipe.cannot, columns) or (_against(recipe.slow, columns) if wanted is None else None)
         if why is not None:
-            found.left_out[name] = why
+            found.skipped[name] = why
             continue
         learner = found.learners[name] = class_of(KINDS[recipe.kind])(**recipe.settings)
-        if recipe.kind == "Discriminant" and kinds.names:
+        if recipe.kind == "Discriminant" and columns.nominal:
             learner.set_params(nominal="onehot")
-        if kinds.types is not None:
-            learner.set_params(types=kinds.types)
+        if columns.types is not None:
+            learner.set_params(types=columns.types)
     return found
 
 
@@ -192,17 +194,18 @@ def _chosen(given: Any, every: Sequence[str]) -> list[str] | None:
     for name in [given] if isinstance(given, str) else given:
         if _word(str(name)) not in by_word:
             raise OptionError(
-                f"There is no learner {name!r}.", hint=did_you_mean(name, every) or f"there are {listed(every, 20)}."
+                f"There is no learner {name!r}.",
+                hint=did_you_mean(name, every) or f"choose among {listed(every, 20)}.",
             )
         found.append(by_word[_word(str(name))])
     return found
 
 
-# -- learners of the user ------------------------------------------------------------------
+# -- learners passed by the user -----------------------------------------------------------
 
 
-def _take_theirs(name: str, learner: Any, kinds: Kinds, found: Suited) -> None:
-    """An estimator that takes no names or gaps is put behind what makes numbers of them."""
+def _take_theirs(name: str, learner: Any, columns: ColumnTypes, found: Suited) -> None:
+    """Add a user's estimator, behind an encoder and an imputer if it needs numbers without missing values."""
     from sklearn.impute import SimpleImputer
     from sklearn.pipeline import Pipeline
     from sklearn.utils import get_tags
@@ -213,30 +216,30 @@ def _take_theirs(name: str, learner: Any, kinds: Kinds, found: Suited) -> None:
         found.learners[name] = learner
         return
     takes_missing = get_tags(learner).input_tags.allow_nan
-    if kinds.texts and not is_sparse(kinds.ground.rows.X):
-        found.left_out[name] = f"texts are no numbers: {listed(kinds.texts, 3)} (put it in a pipeline)"
+    if columns.texts and not is_sparse(columns.data.rows.X):
+        found.skipped[name] = f"it does not support text columns: {listed(columns.texts, 3)} (pass a pipeline)"
         return
-    many = _against("many columns", kinds) if kinds.names else None
+    many = _against("many columns", columns) if columns.nominal else None
     if many is not None:
-        found.left_out[name] = many
+        found.skipped[name] = many
         return
     steps: list[tuple[str, Any]] = []
-    told = []
-    if kinds.names:
-        steps.append(("encoder", CategoricalEncoder(types=kinds.types)))
-        told.append("CategoricalEncoder (names as numbers)")
-    if steps or library_of(kinds.ground.rows.X) == "mapping":
+    steps_used = []
+    if columns.nominal:
+        steps.append(("encoder", CategoricalEncoder(types=columns.types)))
+        steps_used.append("CategoricalEncoder (encodes nominal columns)")
+    if steps or library_of(columns.data.rows.X) == "mapping":
         steps.append(("matrix", Matrix()))
-    if kinds.gaps and not takes_missing:
+    if columns.has_missing and not takes_missing:
         steps.append(("imputer", SimpleImputer(keep_empty_features=True)))
-        told.append("SimpleImputer (gaps as means)")
+        steps_used.append("SimpleImputer (replaces missing values by means)")
     found.learners[name] = Pipeline([*steps, ("learner", learner)]) if steps else learner
-    if told:
-        found.notes[name] = f"behind {' and '.join(told)}"
+    if steps_used:
+        found.notes[name] = f"fitted behind {' and '.join(steps_used)}"
 
 
 def _takes_tables(learner: Any) -> bool:
-    """Whether a learner, or what it searches over, wraps or calibrates, takes a table as it is."""
+    """Return whether a learner, or the estimator that it wraps, accepts a table with any column types."""
     from sklearn.pipeline import Pipeline
 
     if isinstance(learner, TallyModel | Pipeline) or type(learner).__module__.partition(".")[0] == "countwise":

@@ -1,4 +1,4 @@
-"""Learning curves: how good learners are on the rows they learned from and on others, as the rows grow."""
+"""Learning curves: training and test scores for increasing numbers of training rows."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from countwise import progress
 from countwise._typing import Floats, Indices
 from countwise.errors import NumberIn, OptionError, TableError, TooFewRows, check_value, warn
 from countwise.evaluation.cross_validation import groups_of, one_score, splits_for
-from countwise.evaluation.dataset import EvaluationData, ground_of
-from countwise.evaluation.fold_models import adds_up, answers_of, prefixes
+from countwise.evaluation.dataset import EvaluationData, evaluation_data
+from countwise.evaluation.fold_models import adds_up, predict_rows, prefixes
 from countwise.evaluation.parallel import over_processes, processes_of
 from countwise.feature_selection.subset_scoring import scored
 from countwise.working import Grid
@@ -23,23 +23,25 @@ __all__ = ["LearningCurve", "learning_curve", "named"]
 
 @dataclass(frozen=True, eq=False)
 class LearningCurve:
-    """Scores on rows learned from and on rows held out, by how many were learned from.
+    """Training and test scores of one or more learners for increasing numbers of training rows.
 
-    It unpacks as the result of scikit-learn's function does: sizes, scores on the rows learned from, scores on those
-    held out (of the first learner, shape (sizes, repeats)).
+    It unpacks like the result of scikit-learn's `learning_curve`: `train_sizes, train_scores, test_scores`, with the
+    scores of the first learner.
 
     Parameters
     ----------
     scoring : str
-        The score.
+        Name of the score.
     train_sizes : ndarray of int
-        How many rows were learned from.
-    train, test : dict of str to ndarray, shape (sizes, repeats)
-        The scores of each learner; NaN where it failed.
-    fit_seconds : dict of str to ndarray
-        What fitting took.
-    errors : dict of str to str
-        The first failure of each learner that failed.
+        Numbers of training rows.
+    train : dict of str to ndarray of shape (n_sizes, n_repeats)
+        Scores of each learner on the training rows; NaN where it failed.
+    test : dict of str to ndarray of shape (n_sizes, n_repeats)
+        Scores of each learner on the held-out rows; NaN where it failed.
+    fit_seconds : dict of str to ndarray of shape (n_sizes, n_repeats), default={}
+        Fitting times.
+    errors : dict of str to str, default={}
+        The first error of each learner that failed.
 
     Examples
     --------
@@ -59,12 +61,12 @@ class LearningCurve:
 
     @property
     def train_scores(self) -> Floats:
-        """Of the first learner, shape (sizes, repeats)."""
+        """Training scores of the first learner, of shape (n_sizes, n_repeats)."""
         return next(iter(self.train.values()))
 
     @property
     def test_scores(self) -> Floats:
-        """Of the first learner, shape (sizes, repeats)."""
+        """Test scores of the first learner, of shape (n_sizes, n_repeats)."""
         return next(iter(self.test.values()))
 
     def __iter__(self) -> Iterator[Any]:
@@ -72,12 +74,12 @@ class LearningCurve:
 
     @property
     def is_error(self) -> bool:
-        """Whether the score is a share of right answers, so that 1 less it is an error."""
+        """Whether the score is an accuracy, so that 1 - score is an error rate."""
         return self.scoring in ("accuracy", "balanced_accuracy")
 
     @property
     def frame(self) -> Grid:
-        """A row for each learner, size and repeat."""
+        """One row for each learner, size and repeat."""
         rows = [
             (name, size, r + 1, train[i, r], self.test[name][i, r], self.fit_seconds[name][i, r])
             for name, train in self.train.items()
@@ -88,16 +90,18 @@ class LearningCurve:
 
     @property
     def summary(self) -> Grid:
-        """A row for each learner and size: means over the repeats, and their deviation."""
-        words = [f"train_{self.scoring}", f"test_{self.scoring}"]
-        if self.is_error:
-            words = ["apparent_error", "true_error"]
+        """One row for each learner and size: means and standard deviations over the repeats.
+
+        For accuracy and balanced accuracy the error rates 1 - score are reported.
+        """
+        score = "error" if self.is_error else self.scoring
+        names = ["learner", "rows", f"train_{score}", "train_sd", f"test_{score}", "test_sd"]
         rows = [
             (name, size, *self._over_repeats(self.train[name][i]), *self._over_repeats(self.test[name][i]))
             for name in self.train
             for i, size in enumerate(self.train_sizes.tolist())
         ]
-        return _grid(("learner", "rows", words[0], "deviation", words[1], "its_deviation"), rows)
+        return _grid(names, rows)
 
     def _over_repeats(self, scores: Floats) -> tuple[float, float]:
         kept = scores[~np.isnan(scores)]
@@ -107,14 +111,33 @@ class LearningCurve:
         return mean, float(kept.std(ddof=1)) if finite else float("nan")
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw it, on the given axes or on new ones: a `LearningCurveDisplay`."""
+        """Draw the learning curve.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Axes to draw on. By default new ones.
+
+        Returns
+        -------
+        LearningCurveDisplay
+            The display, with the axes in `ax_`.
+
+        Examples
+        --------
+        >>> from countwise import NaiveBayesClassifier, learning_curve, samples
+        >>> birds = samples.load("penguins")
+        >>> curve = learning_curve(NaiveBayesClassifier(), birds.X, birds.y, train_sizes=[20, 200], repeats=2)
+        >>> curve.plot().ax_.get_xlabel()
+        'training rows'
+        """
         from countwise.plots import LearningCurveDisplay
 
         return LearningCurveDisplay.from_curve(self, ax=ax)
 
     def __str__(self) -> str:
         lines = [str(self.summary)]
-        lines += [f"{name} failed at {error}" for name, error in self.errors.items()]
+        lines += [f"{name} failed with {error}" for name, error in self.errors.items()]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -141,36 +164,52 @@ def learning_curve(
     n_jobs: int | None = None,
     fast: bool = True,
 ) -> LearningCurve:
-    """How good learners are as the rows that they learn from grow.
+    """Compute training and test scores for increasing numbers of training rows.
 
-    Models that learn by counting count each row once: a longer prefix is the shorter one and what is added to it.
+    In each repeat, some rows are held out and the learner is fitted on the first n of the remaining rows, for each n
+    in `train_sizes`. Models that are fitted by counting tally each row once: the tallies of a larger size extend
+    those of the smaller one.
 
     Parameters
     ----------
-    estimator : estimator, list of them, or mapping of name to estimator
-        Of this package, or of scikit-learn's kind.
+    estimator : estimator, list of estimators, or mapping of name to estimator
+        Classifiers of this package, or scikit-learn compatible ones.
     X : any table
+        Nominal, numeric and text columns; missing values are allowed.
     y : array-like or str
-        The class of each row, or the name of its column.
-    train_sizes : sequence of float or int
-        Shares of the rows that can be learned from, or how many.
-    cv : int, splitter or splits, optional
-        Folds that are held out in turn; by default rows are held out at random.
+        The class of each row, or the name of its column in X.
+    train_sizes : sequence of float or int, default=(0.1, 0.325, 0.55, 0.775, 1.0)
+        Numbers of training rows (int), or fractions of the available training rows (float).
+    cv : int, splitter or iterable of splits, optional
+        Folds that are held out in turn; see `cross_validate`. By default rows are held out at random.
     repeats : int, optional
-        How often rows are held out at random (10), or dealt into folds (once).
+        Number of random hold-outs, by default 10; with `cv` the number of times that the rows are assigned to folds,
+        by default 1.
     test_size : float, default=0.25
-        The share of rows held out at random.
-    scoring : str or callable, default="accuracy"
-        See `cross_validate`.
+        Fraction of rows to hold out at random. Ignored if `cv` is given.
+    scoring : str or callable, default='accuracy'
+        Name of a score, or a scorer; see `cross_validate`.
     stratified : bool, default=True
-        Whether every prefix has its share of each class.
-    groups, sample_weight, random_state, n_jobs, fast
-        See `cross_validate`.
+        Whether each training set has the class proportions of the table. False draws the rows at random.
+    groups : str or array-like, optional
+        Column, or label of each row. Rows of one group are held out together.
+    sample_weight : array-like, optional
+        Weight of each row, used for fitting and for scoring.
+    random_state : int, default=0
+        Seed for holding out and ordering rows.
+    n_jobs : int or None, default=None
+        Number of processes; see `cross_validate`. Models that merge tallies always use the current process.
+    fast : bool, default=True
+        Whether to extend tallies where the estimator allows it. False refits for every size.
 
     Returns
     -------
     LearningCurve
-        `summary` and `frame`; it unpacks to sizes, train scores and test scores.
+        Result with `summary`, `frame` and `plot()`; it unpacks to sizes, training scores and test scores.
+
+    See Also
+    --------
+    validation_curve : Scores as a function of a parameter.
 
     Examples
     --------
@@ -181,21 +220,21 @@ def learning_curve(
     >>> sizes.tolist(), test.shape, bool((train.mean(axis=1)[0] > test.mean(axis=1)[0]))
     ([50, 500, 3000], (3, 5), True)
     """
-    ground = ground_of(X, y, sample_weight)
+    data = evaluation_data(X, y, sample_weight)
     learners = named(estimator)
     score, others = one_score(scoring)
-    splits = _splits(ground, cv, repeats, test_size, groups_of(groups, ground, X), random_state)
+    splits = _splits(data, cv, repeats, test_size, groups_of(groups, data, X), random_state)
     sizes = sizes_of(train_sizes, min(len(train) for train, _ in splits))
     rng = np.random.default_rng(random_state)
-    # the rows held out come first, so that they and any prefix lie together: both are answered in one go
-    turns = [(held, _order(ground, rows, rng, stratified)) for rows, held in splits]
-    shared = _Turns(ground, learners, turns, sizes, score, others, fast)
+    # held-out rows come first: they and any training prefix are contiguous, and are predicted in one call
+    turns = [(held, _order(data, rows, rng, stratified)) for rows, held in splits]
+    shared = _Turns(data, learners, turns, sizes, score, others, fast)
     shape, processes = (len(sizes), len(splits)), processes_of(n_jobs)
-    if fast and all(adds_up(learner, ground) for learner in learners.values()):
-        processes = 1  # what is counted of a prefix serves the next: no other process is as fast
+    if fast and all(adds_up(learner, data) for learner in learners.values()):
+        processes = 1  # the tallies of one size are extended to the next, which is faster than more processes
     train, test, seconds = ({name: np.full(shape, np.nan) for name in learners} for _ in range(3))
     errors: dict[str, str] = {}
-    # in one process the rows of a turn are taken once for all learners
+    # in one process the rows of a repeat are gathered once for all learners
     who = [[name] for name in learners] if processes > 1 else [list(learners)]
     tasks = [((r, names), len(names) * len(sizes)) for r in range(len(turns)) for names in who]
     for (r, _), found in over_processes(_turn, shared, tasks, processes, progress.counter()):
@@ -204,19 +243,19 @@ def learning_curve(
             if error is not None:
                 errors.setdefault(name, error)
     if len(errors) == len(learners) and all(np.isnan(scores).all() for scores in test.values()):
-        raise TableError("; ".join(f"{name} failed at {error}" for name, error in errors.items()))
+        raise TableError("; ".join(f"{name} failed with {error}" for name, error in errors.items()))
     for name, error in errors.items():
-        warn(f"{name} failed at {error}")
+        warn(f"{name} failed with {error}")
     return LearningCurve(score, np.array(sizes), train, test, seconds, errors)
 
 
 @dataclass(frozen=True, eq=False)
 class _Turns:
-    """What every learner is put to; it travels to other processes."""
+    """The data, repeats and sizes that are the same for all learners; pickled for worker processes."""
 
-    ground: EvaluationData
+    data: EvaluationData
     learners: dict[str, Any]
-    rows: list[tuple[Indices, Indices]]  # held out, and learned from in this order
+    rows: list[tuple[Indices, Indices]]  # test rows, and training rows in the order in which they are added
     sizes: list[int]
     score: str
     others: Mapping[str, Any]
@@ -224,37 +263,37 @@ class _Turns:
 
 
 def _turn(
-    shared: _Turns, task: tuple[int, list[str]], tell: Callable[[], None]
+    shared: _Turns, task: tuple[int, list[str]], advance: Callable[[], None]
 ) -> dict[str, tuple[Floats, str | None]]:
     r, names = task
     held, order = shared.rows[r]
-    together = shared.ground.piece(np.concatenate([held, order]))
-    return {name: _points(shared, shared.learners[name], together, len(held), tell) for name in names}
+    together = shared.data.subset(np.concatenate([held, order]))
+    return {name: _points(shared, shared.learners[name], together, len(held), advance) for name in names}
 
 
 def _points(
-    shared: _Turns, learner: Any, together: EvaluationData, held: int, tell: Callable[[], None]
+    shared: _Turns, learner: Any, together: EvaluationData, held: int, advance: Callable[[], None]
 ) -> tuple[Floats, str | None]:
-    """Seconds, score on rows held out and on rows learned from, for each size; and the first failure."""
+    """Return the fitting time, test score and training score for each size, and the first error."""
     learned, numbers, error = together.between(held, len(together)), [], None
     for size, model in zip(shared.sizes, prefixes(learner, learned, shared.sizes, fast=shared.fast), strict=True):
         scores, failure = [np.nan, np.nan], model.error
         if failure is None:
             try:
                 with progress.quiet():
-                    asked = together.between(0, held + size)
-                    scores = _scores(model.model, asked, held, shared.score, shared.others)
-            except Exception as reason:  # the other points go on
+                    rows = together.between(0, held + size)
+                    scores = _scores(model.model, rows, held, shared.score, shared.others)
+            except Exception as reason:  # the other sizes are still computed
                 failure = reason
         if failure is not None:
             error = error or f"{size} rows: {failure}"
         numbers.append([model.seconds, *scores])
-        tell()
+        advance()
     return np.array(numbers), error
 
 
 def named(estimator: Any) -> dict[str, Any]:
-    """Learners by name; those of one kind are numbered."""
+    """Return learners by name; several of one class are numbered."""
     if isinstance(estimator, Mapping):
         found = {str(name): learner for name, learner in estimator.items()}
     else:
@@ -265,42 +304,43 @@ def named(estimator: Any) -> dict[str, Any]:
             for i, (kind, learner) in enumerate(zip(kinds, several, strict=True))
         }
     if not found:
-        raise OptionError("There is no learner.")
+        raise OptionError("There are no learners; at least one is needed.")
     for name, learner in found.items():
         if not hasattr(learner, "fit") or isinstance(learner, type):
             raise OptionError(
-                f"{name} is no learner: {learner!r}.", hint="give an instance, such as TreeClassifier()."
+                f"The learner {name!r} is not an estimator: {learner!r}.",
+                hint="pass an instance, such as TreeClassifier().",
             )
     return found
 
 
 def _splits(
-    ground: EvaluationData, cv: Any, repeats: int | None, test_size: float, groups: Any, seed: int
+    data: EvaluationData, cv: Any, repeats: int | None, test_size: float, groups: Any, seed: int
 ) -> list[tuple[Indices, Indices]]:
     turns = repeats if repeats is not None else (10 if cv is None else 1)
     check_value("repeats", turns, NumberIn(1, whole=True))
     if cv is not None:
-        return [split for turn in range(turns) for split in splits_for(cv, ground, groups, seed + turn)]
+        return [split for turn in range(turns) for split in splits_for(cv, data, groups, seed + turn)]
     if not 0 < test_size < 1:
-        raise OptionError(f"test_size must be between 0 and 1, not {test_size!r}.")
+        raise OptionError(f"test_size must be a fraction between 0 and 1, not {test_size!r}.")
     found = []
     for turn in range(turns):
         rng = np.random.default_rng([seed, turn])
         if groups is not None:
             found.append(_held_together(np.asarray(groups), test_size, rng))
             continue
-        order = _order(ground, np.arange(len(ground)), rng, True)
-        # the last of an order that has every class in its share: so have the rows held out
-        held = max(1, min(len(ground) - 1, round(test_size * len(ground))))
+        order = _order(data, np.arange(len(data)), rng, True)
+        # every part of a stratified order has the class proportions of the table, so have the last rows
+        held = max(1, min(len(data) - 1, round(test_size * len(data))))
         found.append((np.sort(order[:-held]), np.sort(order[-held:])))
     return found
 
 
 def _held_together(groups: Indices, test_size: float, rng: np.random.Generator) -> tuple[Indices, Indices]:
-    """Whole groups, by chance, until the share of rows to hold out is reached."""
+    """Hold out random groups until the fraction of rows to hold out is reached."""
     sizes = np.bincount(groups)
     if len(sizes) < 2:
-        raise TooFewRows("All rows are of one group: none can be held out.")
+        raise TooFewRows("All rows belong to one group; at least two groups are needed to hold one out.")
     order = rng.permutation(len(sizes))
     enough = int(np.searchsorted(np.cumsum(sizes[order]), test_size * len(groups))) + 1
     held = np.isin(groups, order[: min(enough, len(sizes) - 1)])
@@ -308,28 +348,31 @@ def _held_together(groups: Indices, test_size: float, rng: np.random.Generator) 
 
 
 def sizes_of(train_sizes: Any, most: int) -> list[int]:
-    """How many rows, of shares or numbers; ascending, each once."""
+    """Return the distinct training sizes in ascending order, from fractions or numbers of rows."""
     given = np.asarray(list(train_sizes) if not np.isscalar(train_sizes) else [train_sizes])
     if not len(given) or given.dtype.kind not in "iuf":
-        raise OptionError(f"train_sizes must be numbers of rows or shares of them, not {train_sizes!r}.")
+        raise OptionError(f"train_sizes must be numbers or fractions of rows, not {train_sizes!r}.")
     if given.dtype.kind == "f":
         if (given <= 0).any() or (given > 1).any():
-            raise OptionError(f"Shares of rows lie above 0 and up to 1, not {given.min():g} to {given.max():g}.")
+            raise OptionError(
+                f"train_sizes must be fractions in (0, 1], but they go from {given.min():g} to {given.max():g}."
+            )
         given = np.maximum((given * most).astype(np.int64), 1)
     if given.min() < 1 or given.max() > most:
         raise TooFewRows(
-            f"train_sizes go from {given.min()} to {given.max()}; {most} rows can be learned from.",
-            hint="give shares, or fewer rows.",
+            f"train_sizes must be from 1 to {most}, the number of training rows; they go from {given.min()} to "
+            f"{given.max()}.",
+            hint="use fractions, or smaller numbers of rows.",
         )
     return sorted({int(size) for size in given})
 
 
-def _order(ground: EvaluationData, rows: Indices, rng: np.random.Generator, stratified: bool) -> Indices:
-    """The rows by chance; stratified: so that every prefix has its share of each class."""
+def _order(data: EvaluationData, rows: Indices, rng: np.random.Generator, stratified: bool) -> Indices:
+    """Return the rows in random order; if stratified, each prefix has the class proportions of all rows."""
     mixed = rng.permutation(rows)
     if not stratified:
         return mixed
-    codes = ground.codes[mixed]
+    codes = data.codes[mixed]
     place = np.empty(len(mixed))
     for c in np.unique(codes):
         mine = np.flatnonzero(codes == c)
@@ -338,9 +381,9 @@ def _order(ground: EvaluationData, rows: Indices, rng: np.random.Generator, stra
 
 
 def _scores(model: Any, rows: EvaluationData, held: int, score: str, others: Mapping[str, Any]) -> list[float]:
-    """The score on the first rows, which were held out, and on the others."""
+    """Return the scores on the first rows, which are held out, and on the training rows after them."""
     if score in others:
-        pieces = rows.between(0, held), rows.between(held, len(rows))
-        return [scored(others[score], model, piece.table, piece.y, piece.weights) for piece in pieces]
-    answers = answers_of(model, rows, proba=score not in ("accuracy", "balanced_accuracy"))
-    return [answers.take(part).score(score) for part in (slice(0, held), slice(held, len(rows)))]
+        subsets = rows.between(0, held), rows.between(held, len(rows))
+        return [scored(others[score], model, subset.table, subset.y, subset.weights) for subset in subsets]
+    predictions = predict_rows(model, rows, proba=score not in ("accuracy", "balanced_accuracy"))
+    return [predictions.take(part).score(score) for part in (slice(0, held), slice(held, len(rows)))]

@@ -1,8 +1,8 @@
-"""Leaving one row out in closed form: what a model of all other rows answers to a row.
+"""Leave-one-out predictions in closed form.
 
-Of each column only the tally of the row's own class changes, and by one value; what follows from it is written out
-for all rows at once. Rows for which that would lose digits, or that are the last of their class, are answered by
-taking them back from the model.
+LeftOut a row, only the tally of the row's own class changes in each column, and only by one value. The resulting
+log-probabilities are computed for all rows at once. Rows for which this would be numerically inexact, and rows that
+are the only one of their class, are predicted by a model from which they are subtracted.
 """
 
 from __future__ import annotations
@@ -18,44 +18,44 @@ from countwise.base.generative import GenerativeClassifier
 from countwise.base.predictions import Predictions, small_logs
 from countwise.distributions.distribution import LeftOutRows
 from countwise.evaluation.dataset import EvaluationData
-from countwise.evaluation.fold_models import answers_of
+from countwise.evaluation.fold_models import predict_rows
 
-__all__ = ["Without", "answers_without", "baseline_without"]
+__all__ = ["LeftOut", "leave_one_out_baseline", "leave_one_out_predictions"]
 
-_LIGHT, _HEAVY = 1e-3, 1e9  # between such weights what is left is told from rounding
+_LIGHT, _HEAVY = 1e-3, 1e9  # outside these weights, a subtracted row is lost in rounding errors
 
 
 @dataclass(frozen=True, eq=False)
-class Without:
-    """What came of leaving each row out."""
+class LeftOut:
+    """The leave-one-out predictions."""
 
-    rows: Indices  # those that have an answer
-    answers: Predictions
-    errors: dict[int, Exception]  # the rows without which there is no model, and why
+    rows: Indices  # the rows that have a prediction
+    predictions: Predictions
+    errors: dict[int, Exception]  # the rows without which the model cannot be fitted, and the error
 
 
-def answers_without(model: Any, ground: EvaluationData) -> Without:
-    """What a model, fitted on all rows, answers to each row when it has learned from all others."""
-    n = len(ground)
-    blank = np.zeros((n, len(ground.classes)))
-    if ground.weights is not None and not _LIGHT <= ground.weights.min() <= ground.weights.max() <= _HEAVY:
-        return _taken_back(model, ground, np.arange(n), blank, again=np.ones(n, dtype=bool))
+def leave_one_out_predictions(model: Any, data: EvaluationData) -> LeftOut:
+    """Return the leave-one-out predictions of a model that was fitted on all rows."""
+    n = len(data)
+    blank = np.zeros((n, len(data.classes)))
+    if data.weights is not None and not _LIGHT <= data.weights.min() <= data.weights.max() <= _HEAVY:
+        return _subtracted(model, data, np.arange(n), blank, again=np.ones(n, dtype=bool))
     if not isinstance(model, GenerativeClassifier):
-        return _taken_back(model, ground, np.arange(n), blank)
-    weights = np.ones(n) if ground.weights is None else ground.weights.astype(np.float64)
-    left = LeftOutRows(ground.codes, weights, len(model.classes_))
+        return _subtracted(model, data, np.arange(n), blank)
+    weights = np.ones(n) if data.weights is None else data.weights.astype(np.float64)
+    left = LeftOutRows(data.codes, weights, len(model.classes_))
     with progress.quiet():
-        table = model._table(model._open(ground.source.frame), 0, n, every=True)
+        table = model._table(model._open(data.source.frame), 0, n, every=True)
     prior, odd = _priors(model, left)
     joint, again = prior.copy(), np.zeros(n, dtype=bool)
     for term in model.terms_:
         density = model.densities_[term.key]
-        # without the row "auto" may choose another distribution
+        # without the row, "auto" may select another distribution
         found = None
         if density.choice is None:
             found = density.log_prob_left_out(term.distribution, model.tallies_[term.key], table[term.key], left)
         if found is None:
-            return _taken_back(model, ground, np.arange(n), blank)
+            return _subtracted(model, data, np.arange(n), blank)
         logs, inexact, from_scratch = found
         joint += logs
         odd |= inexact
@@ -66,75 +66,75 @@ def answers_without(model: Any, ground: EvaluationData) -> Without:
         joint[lost], proba[lost] = prior[lost], np.exp(prior[lost])
     logs = small_logs(
         left.picked(proba),
-        ground.codes,
+        data.codes,
         lambda small: joint[small] - np.logaddexp.reduce(joint[small], axis=1, keepdims=True),
     )
-    return _taken_back(model, ground, np.flatnonzero(odd), proba, logs, again)
+    return _subtracted(model, data, np.flatnonzero(odd), proba, logs, again)
 
 
-def _taken_back(
+def _subtracted(
     model: Any,
-    ground: EvaluationData,
+    data: EvaluationData,
     which: Indices,
     proba: Floats,
     logs: Floats | None = None,
     again: Flags | None = None,
-) -> Without:
-    """The rows named answered by a model without them, taken back or fitted again; others as they are known."""
-    tell, logs, errors = progress.counter(), None if logs is None else logs.copy(), {}
+) -> LeftOut:
+    """Predict the given rows by subtracting them from the model, or by refitting; keep the other predictions."""
+    advance, logs, errors = progress.counter(), None if logs is None else logs.copy(), {}
     for i in which.tolist():
         try:
-            answer = _without(model, ground, i, again is not None and bool(again[i]))
-        except Exception as error:  # there is no model of the others: the rows after it go on
+            prediction = _without(model, data, i, again is not None and bool(again[i]))
+        except Exception as error:  # the model cannot be fitted without this row; the others are still predicted
             errors[i] = error
             continue
         finally:
-            tell()
-        proba[i] = answer.proba[0]
-        if logs is None and answer.logs is not None:
+            advance()
+        proba[i] = prediction.proba[0]
+        if logs is None and prediction.logs is not None:
             with np.errstate(divide="ignore"):
-                logs = np.log(proba[np.arange(len(ground)), ground.codes])
+                logs = np.log(proba[np.arange(len(data)), data.codes])
         if logs is not None:
-            logs[i] = answer.log_own[0]
-    weights = None if ground.weights is None else ground.weights.astype(np.float64)
-    rows, answers = np.arange(len(ground)), Predictions(ground.classes, ground.codes, proba, None, weights, logs)
+            logs[i] = prediction.log_own[0]
+    weights = None if data.weights is None else data.weights.astype(np.float64)
+    rows, predictions = np.arange(len(data)), Predictions(data.classes, data.codes, proba, None, weights, logs)
     if errors:
         rows = np.delete(rows, list(errors))
-        answers = answers.take(rows)
-    return Without(rows, answers, errors)
+        predictions = predictions.take(rows)
+    return LeftOut(rows, predictions, errors)
 
 
-def _without(model: Any, ground: EvaluationData, i: int, again: bool) -> Predictions:
-    one = ground.piece(np.array([i]))
+def _without(model: Any, data: EvaluationData, i: int, again: bool) -> Predictions:
+    one = data.subset(np.array([i]))
     with progress.quiet():
         rest = model._blank()
         if not again:
             rest._add_tallies(model)
             rest._subtract_rows(one.source)
             again = any(getattr(tally, "worn", False) for tally in rest.tallies_.values())
-        if again:  # what was taken back would leave too few digits
-            rest = model._tally_rows(ground.piece(np.delete(np.arange(len(ground)), i)).source)
+        if again:  # subtracting the row would lose too many digits
+            rest = model._tally_rows(data.subset(np.delete(np.arange(len(data)), i)).source)
         else:
             rest._shrink_domains()
         rest._estimate_or_wait(allow_incomplete=False)
-    return answers_of(rest, one)
+    return predict_rows(rest, one)
 
 
-def baseline_without(ground: EvaluationData) -> Predictions:
-    """The majority class of all other rows."""
-    k, n = len(ground.classes), len(ground)
-    weights = np.ones(n) if ground.weights is None else ground.weights.astype(np.float64)
-    counts = np.tile(np.bincount(ground.codes, weights, k).astype(np.float64), (n, 1))
-    counts[np.arange(n), ground.codes] -= weights
-    # the shares of all rows: without a row its class is the rarer, which would rank it last by no fault of its own
-    shares = np.tile(np.bincount(ground.codes, weights, k) / weights.sum(), (n, 1))
+def leave_one_out_baseline(data: EvaluationData) -> Predictions:
+    """Return the predictions of the majority class of all other rows."""
+    k, n = len(data.classes), len(data)
+    weights = np.ones(n) if data.weights is None else data.weights.astype(np.float64)
+    counts = np.tile(np.bincount(data.codes, weights, k).astype(np.float64), (n, 1))
+    counts[np.arange(n), data.codes] -= weights
+    # probabilities are the frequencies in all rows: without a row its class is rarer, which would bias the ROC AUC
+    frequencies = np.tile(np.bincount(data.codes, weights, k) / weights.sum(), (n, 1))
     return Predictions(
-        ground.classes, ground.codes, shares, np.argmax(counts, axis=1), None if ground.weights is None else weights
+        data.classes, data.codes, frequencies, np.argmax(counts, axis=1), None if data.weights is None else weights
     )
 
 
 def _priors(model: Any, left: LeftOutRows) -> tuple[Floats, Flags]:
-    """Log P(class) without each row; rows that are the last of their class are told."""
+    """Return log P(class) without each row, and a mask of the rows that are the only one of their class."""
     counts = model.class_count_.astype(np.float64)
     pairs, place = np.unique(np.stack([left.codes, left.weights], axis=1), axis=0, return_inverse=True)
     table, last = np.empty((len(pairs), left.k)), np.zeros(len(pairs), dtype=bool)

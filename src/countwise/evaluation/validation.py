@@ -1,4 +1,4 @@
-"""What came of judging a learner: its answers to rows that it did not learn from, and their scores."""
+"""The result of a cross-validation, and the paired test of two of them."""
 
 from __future__ import annotations
 
@@ -24,41 +24,42 @@ __all__ = ["Fold", "PairedTest", "Validation", "mean_of", "paired_test", "scores
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """What came of one fold."""
+    """The result of one fold."""
 
-    train: Indices  # rows learned from
-    test: Indices  # rows held out
-    fitted: Fitted  # the model, or why there is none
-    answers: Predictions | None  # to the rows held out
-    baseline: Predictions  # those of the majority class
-    seconds: float  # what answering took
-    others: dict[str, float] = field(default_factory=dict)  # scores by scikit-learn's scorers
-    error: Exception | None = None  # what was raised while fitting or answering
+    train: Indices  # training rows
+    test: Indices  # held-out rows
+    fitted: Fitted  # the model, or the error of fitting it
+    predictions: Predictions | None  # predictions of the held-out rows
+    baseline: Predictions  # predictions of the majority class
+    seconds: float  # prediction time
+    others: dict[str, float] = field(default_factory=dict)  # scores of scikit-learn scorers
+    error: Exception | None = None  # the error of fitting or predicting
 
     def score(self, name: str) -> float:
-        """A score; NaN if the fold has no answers."""
+        """Return a score by its name; NaN if the fold failed."""
         if name in self.others:
             return self.others[name]
-        return float("nan") if self.answers is None else self.answers.score(name)
+        return float("nan") if self.predictions is None else self.predictions.score(name)
 
 
 @dataclass(frozen=True, eq=False)
 class Validation:
-    """How good a learner was on rows that it did not learn from.
+    """Predictions and scores of a learner on held-out rows; the result of `cross_validate` and `leave_one_out`.
 
     Parameters
     ----------
     name : str
-        The learner.
+        Name of the learner.
     folds : tuple of Fold
+        The result of each fold.
     scoring : tuple of str
-        The scores.
-    ground : EvaluationData
-        The table.
-    X : any table
-        As the user gave it.
+        Names of the scores.
+    data : EvaluationData
+        The rows and classes.
+    X : any table, optional
+        The table as the user passed it.
     groups : str or array-like, optional
-        By which groups scores are told.
+        Column, or label of each row, by which `by` and the printed result break down the scores.
 
     Examples
     --------
@@ -72,39 +73,39 @@ class Validation:
     name: str
     folds: tuple[Fold, ...]
     scoring: tuple[str, ...]
-    ground: EvaluationData
+    data: EvaluationData
     X: Any = field(repr=False, default=None)
     groups: Any = field(repr=False, default=None)
 
     @property
     def done(self) -> list[Fold]:
-        """The folds that have answers."""
-        return [fold for fold in self.folds if fold.answers is not None]
+        """The folds that did not fail."""
+        return [fold for fold in self.folds if fold.predictions is not None]
 
     @property
     def errors(self) -> list[tuple[int, Exception]]:
-        """The folds in which the learner failed, and how."""
+        """The index and the exception of each fold in which the learner failed."""
         return [(i, fold.error) for i, fold in enumerate(self.folds) if fold.error is not None]
 
     @lazy
-    def answers(self) -> Predictions:
-        """The answers to all rows held out, in the order of the table where each was held out once."""
-        return self._in_order([fold.answers for fold in self.done if fold.answers is not None])
+    def predictions(self) -> Predictions:
+        """The predictions of all held-out rows, in the order of the table."""
+        return self._in_order([fold.predictions for fold in self.done if fold.predictions is not None])
 
     @lazy
     def baseline(self) -> Predictions:
-        """Those of the majority class."""
+        """The predictions of the majority class of each training set."""
         return self._in_order([fold.baseline for fold in self.done])
 
     @property
     def _places(self) -> Indices:
-        """Which of the rows judged each answer is of."""
+        """The index of each predicted row among the evaluated rows."""
         return np.sort(np.concatenate([fold.test for fold in self.done]), kind="stable")
 
     @property
     def rows(self) -> Indices:
-        """The row of the user's table that each answer is of."""
-        kept = self.ground.rows.kept
+        """The index of each predicted row in the user's table."""
+        kept = self.data.rows.kept
         return self._places if kept is None else np.asarray(kept[self._places], dtype=np.int64)
 
     def _in_order(self, parts: Sequence[Predictions]) -> Predictions:
@@ -112,18 +113,78 @@ class Validation:
         return Predictions.joined(parts).take(order)
 
     def values(self, score: str) -> Floats:
-        """A score in each fold; NaN where the learner failed."""
+        """Return a score in each fold.
+
+        Parameters
+        ----------
+        score : str
+            Name of the score.
+
+        Returns
+        -------
+        ndarray of shape (n_folds,)
+            The scores; NaN where the learner failed.
+
+        Examples
+        --------
+        >>> from countwise import NaiveBayesClassifier, cross_validate, samples
+        >>> tennis = samples.load("tennis")
+        >>> cross_validate(NaiveBayesClassifier(), tennis.X, tennis.y, cv=2).values("accuracy").shape
+        (2,)
+        """
         return np.array([fold.score(score) for fold in self.folds])
 
     def mean(self, score: str) -> float:
-        """The mean of a score over the folds that have one."""
+        """Return the mean of a score over the folds; NaN values are ignored.
+
+        Parameters
+        ----------
+        score : str
+            Name of the score.
+
+        Returns
+        -------
+        float
+            The mean; NaN if no fold has the score.
+
+        Examples
+        --------
+        >>> from countwise import NaiveBayesClassifier, cross_validate, samples
+        >>> tennis = samples.load("tennis")
+        >>> round(cross_validate(NaiveBayesClassifier(), tennis.X, tennis.y, cv=7).mean("accuracy"), 4)
+        0.6429
+        """
         return mean_of(self.values(score))
 
     def interval(self, score: str, confidence: float = 0.95) -> tuple[float, float]:
-        """Where the mean of a score would lie, other rows given.
+        """Return a confidence interval of the mean score.
 
-        The variance is that of the folds, corrected for the rows that their training sets share (Nadeau and Bengio);
-        what no score can be is cut off.
+        It is a t interval over the folds. The variance is corrected for the overlap of the training sets (Nadeau &
+        Bengio, 2003): s² · (1/k + n_test/n_train) for k folds. The interval is clipped to the range of the score.
+
+        Parameters
+        ----------
+        score : str
+            Name of the score.
+        confidence : float, default=0.95
+            Confidence level, between 0 and 1.
+
+        Returns
+        -------
+        low, high : float
+            The limits; NaN if fewer than two folds have the score, or one of the scores is infinite.
+
+        References
+        ----------
+        C. Nadeau and Y. Bengio (2003). Inference for the generalization error. Machine Learning, 52, 239-281.
+
+        Examples
+        --------
+        >>> from countwise import NaiveBayesClassifier, cross_validate, samples
+        >>> birds = samples.load("penguins")
+        >>> low, high = cross_validate(NaiveBayesClassifier(), birds.X, birds.y).interval("accuracy")
+        >>> bool(0.9 < low < high <= 1)
+        True
         """
         from scipy.stats import t
 
@@ -131,20 +192,20 @@ class Validation:
         values = values[~np.isnan(values)]
         if len(values) < 2 or not np.isfinite(values).all():
             return float("nan"), float("nan")
-        reach = float(t.ppf(0.5 + confidence / 2, len(values) - 1)) * _standard_error(values, self.done)
-        least, most = bounds(score, len(self.ground.classes))
-        return max(float(values.mean() - reach), least), min(float(values.mean() + reach), most)
+        margin = float(t.ppf(0.5 + confidence / 2, len(values) - 1)) * _standard_error(values, self.done)
+        least, most = bounds(score, len(self.data.classes))
+        return max(float(values.mean() - margin), least), min(float(values.mean() + margin), most)
 
     @property
     def frame(self) -> Grid:
-        """A row for each fold."""
+        """One row for each fold: numbers of training and test rows, scores, fitting and prediction times."""
         columns: dict[str, list[Any]] = {
             "fold": list(range(1, len(self.folds) + 1)),
-            "learned_from": [len(fold.train) for fold in self.folds],
-            "held_out": [len(fold.test) for fold in self.folds],
+            "train_rows": [len(fold.train) for fold in self.folds],
+            "test_rows": [len(fold.test) for fold in self.folds],
             **{score: self.values(score).tolist() for score in self.scoring},
             "fit_seconds": [fold.fitted.seconds for fold in self.folds],
-            "answer_seconds": [fold.seconds for fold in self.folds],
+            "predict_seconds": [fold.seconds for fold in self.folds],
         }
         if self.errors:
             columns["error"] = ["" if fold.error is None else str(fold.error) for fold in self.folds]
@@ -152,7 +213,7 @@ class Validation:
 
     @property
     def scores(self) -> Grid:
-        """A row for each score: its mean, where it would lie by other rows, and that of the majority class."""
+        """One row for each score: mean, 95 % confidence interval (`from`, `to`), mean of the majority class."""
         ends = [self.interval(score) for score in self.scoring]
         known = [[fold.baseline.score(s) for fold in self.done] if s in SCORES else [] for s in self.scoring]
         return Grid(
@@ -166,44 +227,83 @@ class Validation:
         )
 
     def by(self, column: Any = None) -> Grid:
-        """The scores of the rows of each group.
+        """Return the scores of the held-out rows of each group.
 
         Parameters
         ----------
         column : str or array-like, optional
-            The column whose values are the groups, which learners need not have seen, or the group of each row; by
-            default what `cross_validate` was given.
+            Column of the table, or label of each row. By default the argument `by` of `cross_validate`.
+
+        Returns
+        -------
+        Grid
+            One row for each group; a score that is undefined for a group is NaN.
+
+        Examples
+        --------
+        >>> from countwise import NaiveBayesClassifier, cross_validate, samples
+        >>> tennis = samples.load("tennis")
+        >>> found = cross_validate(NaiveBayesClassifier(), tennis.X, tennis.y, cv=7, scoring="accuracy")
+        >>> found.by("wind")["rows"]
+        [6, 8]
         """
         column = self.groups if column is None else column
         if column is None:
-            raise OptionError("There are no groups.", hint="name a column.")
-        labels = self.ground.labels(column, self.X)[self._places]
+            raise OptionError(
+                "There are no groups to break down the scores by.", hint="pass a column name or labels."
+            )
+        labels = self.data.labels(column, self.X)[self._places]
         name = column if isinstance(column, str) else "group"
-        return scores_by(self.answers, labels, name, [s for s in self.scoring if s in SCORES])
+        return scores_by(self.predictions, labels, name, [s for s in self.scoring if s in SCORES])
 
     def cost(self, costs: Any) -> float:
-        """The mean cost of the answers.
+        """Return the mean cost of the predictions.
 
         Parameters
         ----------
-        costs : mapping or array
-            {"fn": 5, "fp": 1}, {(class, answer): cost}, or a table with a row for each class.
+        costs : mapping or array-like of shape (n_classes, n_classes)
+            {"fn": 5, "fp": 1}, {(true class, predicted class): cost}, or a cost matrix; see
+            `countwise.evaluation.decide`.
+
+        Returns
+        -------
+        float
+            The mean cost of a row.
+
+        Examples
+        --------
+        >>> from countwise import NaiveBayesClassifier, cross_validate, samples
+        >>> tennis = samples.load("tennis")
+        >>> found = cross_validate(NaiveBayesClassifier(), tennis.X, tennis.y, cv=7)
+        >>> round(found.cost({"fn": 5, "fp": 1}), 4)
+        0.6429
         """
-        return self.answers.cost(costs_of(costs, self.ground.classes))
+        return self.predictions.cost(costs_of(costs, self.data.classes))
 
     def plot(self, kind: str = "roc", ax: Any = None, *, pos_label: Any = None) -> Any:
-        """Draw the answers to the rows held out.
+        """Draw the predictions of the held-out rows.
 
         Parameters
         ----------
-        kind : {"roc", "precision_recall", "calibration", "confusion"}, default="roc"
+        kind : {'roc', 'precision_recall', 'calibration', 'confusion'}, default='roc'
+            ROC curves, precision-recall curves, a calibration curve, or the confusion matrix.
         ax : matplotlib Axes, optional
+            Axes to draw on. By default new ones.
         pos_label : class, optional
-            Draw this class alone; of two classes the second by default.
+            Draw only this class. By default the second of two classes, and all of more than two. Ignored by the
+            confusion matrix.
 
         Returns
         -------
         Display
+            The display, with the axes in `ax_`.
+
+        Examples
+        --------
+        >>> from countwise import NaiveBayesClassifier, cross_validate, samples
+        >>> tennis = samples.load("tennis")
+        >>> cross_validate(NaiveBayesClassifier(), tennis.X, tennis.y, cv=7).plot("confusion").ax_.get_xlabel()
+        'predicted class'
         """
         from countwise import plots
 
@@ -214,16 +314,18 @@ class Validation:
             "confusion": plots.ConfusionDisplay,
         }
         if kind not in displays:
-            hint = did_you_mean(kind, displays) or f"give {listed(displays)}."
-            raise OptionError(f"kind={kind!r} is unknown.", hint=hint)
+            raise OptionError(
+                f"kind must be one of {listed(displays)}, not {kind!r}.", hint=did_you_mean(kind, displays)
+            )
         options = {} if kind == "confusion" else {"name": self.name, "pos_label": pos_label}
-        return displays[kind].from_answers(self.answers, ax=ax, **options)
+        return displays[kind].from_answers(self.predictions, ax=ax, **options)
 
     def __str__(self) -> str:
-        lines = [f"{self.name}: {self._told}", "", str(self.scores)]
-        zeros = self.answers.zeros if self.done else 0
+        lines = [f"{self.name}: {self._description}", "", str(self.scores)]
+        zeros = self.predictions.zeros if self.done else 0
         if zeros and "log_loss" in self.scoring:
-            lines += ["", f"log_loss is infinite: the class of {zeros} row{'s' * (zeros != 1)} got probability 0."]
+            rows = f"{zeros} row{'s' * (zeros != 1)}"
+            lines += ["", f"log_loss is infinite: the true class of {rows} got probability 0."]
         lines += [f"Fold {i + 1} failed: {error}" for i, error in self.errors]
         lines += [] if self.groups is None else ["", str(self.by())]
         return "\n".join(lines)
@@ -231,22 +333,22 @@ class Validation:
     __repr__ = __str__
 
     @property
-    def _told(self) -> str:
-        n, k = f"{len(self.ground):,} rows", len(self.folds)
-        if k == 1 and len(self.folds[0].train) == len(self.ground):
-            failed = len(self.ground) - len(self.folds[0].test)
-            return f"each of {n} left out in turn{f'; it failed at {failed:,}' * (failed > 0)}"
-        how = "each counted once" if self.folds[0].fitted.how == "adding" else "fitted anew for each"
-        return f"{k} fold{'s' * (k != 1)} of {n}, {how}"
+    def _description(self) -> str:
+        n, k = f"{len(self.data):,} rows", len(self.folds)
+        if k == 1 and len(self.folds[0].train) == len(self.data):
+            failed = len(self.data) - len(self.folds[0].test)
+            return f"leave-one-out over {n}{f'; {failed:,} failed' * (failed > 0)}"
+        how = "by merging tallies" if self.folds[0].fitted.how == "adding" else "by refitting"
+        return f"{k}-fold cross-validation of {n} ({how})" if k > 1 else f"one held-out fold of {n} ({how})"
 
 
-def scores_by(answers: Predictions, labels: NDArray[Any], column: str, scoring: Sequence[str]) -> Grid:
-    """The scores of the rows of each group; a score that a group cannot have is NaN."""
+def scores_by(predictions: Predictions, labels: NDArray[Any], column: str, scoring: Sequence[str]) -> Grid:
+    """Return the scores of the rows of each group; a score that is undefined for a group is NaN."""
     places: dict[Any, list[int]] = {}
     for i, label in enumerate(labels.tolist()):
         places.setdefault(label, []).append(i)
     groups = sorted(places, key=lambda label: (label is None, str(type(label)), label if label is not None else 0))
-    parts = [answers.take(np.array(places[label])) for label in groups]
+    parts = [predictions.take(np.array(places[label])) for label in groups]
     columns: dict[str, list[Any]] = {
         column: ["?" if g is None else g for g in groups],
         "rows": [len(p) for p in parts],
@@ -257,16 +359,16 @@ def scores_by(answers: Predictions, labels: NDArray[Any], column: str, scoring: 
 
 
 def mean_of(values: Any) -> float:
-    """The mean of those that are there; NaN if none is."""
+    """Return the mean of the values that are not NaN; NaN if there are none."""
     kept = np.asarray(values, dtype=np.float64)
     kept = kept[~np.isnan(kept)]
     return float(kept.mean()) if len(kept) else float("nan")
 
 
 def _standard_error(values: Floats, folds: Sequence[Fold]) -> float:
-    """The standard error of the mean over folds whose training sets overlap."""
-    share = float(np.mean([len(fold.test) / max(len(fold.train), 1) for fold in folds]))
-    return float(np.sqrt((1 / len(values) + share) * values.var(ddof=1)))
+    """Return the standard error of the mean over folds with overlapping training sets (Nadeau & Bengio, 2003)."""
+    ratio = float(np.mean([len(fold.test) / max(len(fold.train), 1) for fold in folds]))
+    return float(np.sqrt((1 / len(values) + ratio) * values.var(ddof=1)))
 
 
 # -- two learners on the same folds ------------------------------------------------------------
@@ -274,30 +376,37 @@ def _standard_error(values: Floats, folds: Sequence[Fold]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class PairedTest:
-    """Two learners on the same folds.
+    """Comparison of two learners on the same folds; the result of `paired_test`.
 
     Parameters
     ----------
-    one, other : str
-        The learners.
+    one : str
+        Name of the first learner.
+    other : str
+        Name of the second learner.
     score : str
-        By which they are compared.
+        Name of the score by which they are compared.
     difference : float
-        The mean of one less that of the other.
-    low, high : float
-        Where it would lie by other rows, with that confidence.
+        Mean score of `one` minus mean score of `other`.
+    low : float
+        Lower limit of the confidence interval of the difference.
+    high : float
+        Upper limit of the confidence interval of the difference.
     p_value : float
-        How likely such a difference would be if there were none.
+        Two-sided p-value of the hypothesis that the difference is 0; NaN if no test is possible.
     n : int
-        Folds.
+        Number of folds in which both learners have a finite score.
     confidence : float, default=0.95
-        Of the interval.
+        Confidence level of the interval. A p-value below 1 - confidence is significant.
 
     Examples
     --------
     >>> from countwise.evaluation import PairedTest
-    >>> print(PairedTest("tree", "rote", "accuracy", 0.1, -0.05, 0.25, 0.15, 10))
-    tree is not told apart from rote by accuracy: difference +0.1000, 95 % interval -0.0500 to +0.2500, p = 0.15
+    >>> test = PairedTest("tree", "rote", "accuracy", 0.1, -0.05, 0.25, 0.15, 10)
+    >>> test.significant
+    False
+    >>> print(test)
+    tree does not differ significantly from rote in accuracy: difference +0.1000, 95 % CI [-0.0500, +0.2500], p = 0.15
     """
 
     one: str
@@ -315,38 +424,53 @@ class PairedTest:
         return self.difference > 0 if greater(self.score) else self.difference < 0
 
     @property
-    def told_apart(self) -> bool:
-        """Whether the difference is more than chance, or beyond all measure."""
+    def significant(self) -> bool:
+        """Whether the p-value is below 1 - confidence, or the difference is infinite."""
         return bool(np.isinf(self.difference) or self.p_value < 1 - self.confidence)
 
     def __str__(self) -> str:
         if np.isinf(self.difference):
             worse, best = (self.other, self.one) if self._better else (self.one, self.other)
-            return f"{worse} is infinitely worse than {best} by {self.score}: in some folds it is infinite."
+            return f"{worse} is worse than {best} in {self.score}: its score is infinite in some folds."
         if self.n < 2:
             few = "one fold" if self.n else "no fold"
-            return f"{self.one} and {self.other} have {few} in common: there is no test by {self.score}."
+            return f"{self.one} and {self.other} have {few} in common; a test of {self.score} needs two."
         if not np.isfinite(self.p_value):
-            return f"{self.one} and {self.other} cannot be told apart by {self.score}."
-        sure = "better than" if self._better else "worse than"
-        verb = f"is {sure if self.told_apart else 'not told apart from'}"
+            return f"{self.one} and {self.other} cannot be compared in {self.score}."
+        verb = "does not differ significantly from"
+        if self.significant:
+            verb = f"is significantly {'better' if self._better else 'worse'} than"
         return (
-            f"{self.one} {verb} {self.other} by {self.score}: difference {self.difference:+.4f}, "
-            f"{100 * self.confidence:g} % interval {self.low:+.4f} to {self.high:+.4f}, p = {self.p_value:.3g}"
+            f"{self.one} {verb} {self.other} in {self.score}: difference {self.difference:+.4f}, "
+            f"{100 * self.confidence:g} % CI [{self.low:+.4f}, {self.high:+.4f}], p = {self.p_value:.3g}"
         )
 
 
 def paired_test(one: Validation, other: Validation, score: str = "accuracy", confidence: float = 0.95) -> PairedTest:
-    """Compare two learners by a resampled t-test, corrected for rows that the training sets share.
+    """Compare two learners by the corrected resampled t-test of Nadeau and Bengio.
+
+    The paired t-test over the k folds uses the variance s² · (1/k + n_test/n_train) of the mean difference, which
+    accounts for the overlap of the training sets.
 
     Parameters
     ----------
-    one, other : Validation
-        Of the same folds.
-    score : str, default="accuracy"
-        By which they are compared.
+    one : Validation
+        Result of `cross_validate` for the first learner.
+    other : Validation
+        Result of `cross_validate` for the second learner, on the same folds.
+    score : str, default='accuracy'
+        Name of the score by which they are compared.
     confidence : float, default=0.95
-        Of the interval.
+        Confidence level of the interval, between 0 and 1.
+
+    Returns
+    -------
+    PairedTest
+        The mean difference `one` minus `other`, its confidence interval and the two-sided p-value.
+
+    References
+    ----------
+    C. Nadeau and Y. Bengio (2003). Inference for the generalization error. Machine Learning, 52, 239-281.
 
     Examples
     --------
@@ -362,27 +486,33 @@ def paired_test(one: Validation, other: Validation, score: str = "accuracy", con
 
     for validation in (one, other):
         if not isinstance(validation, Validation):
-            raise OptionError(f"{type(validation).__name__} was not judged.", hint="give what cross_validate found.")
+            raise OptionError(
+                f"paired_test compares two Validation objects, not {type(validation).__name__}.",
+                hint="pass the results of cross_validate.",
+            )
     same = len(one.folds) == len(other.folds) and all(
         np.array_equal(a.test, b.test) for a, b in zip(one.folds, other.folds, strict=True)
     )
     if not same:
-        raise OptionError("The learners were judged on different folds.", hint="give both the same cv.")
+        raise OptionError(
+            "The learners were evaluated on different folds; a paired test needs the same ones.",
+            hint="use the same cv and random_state for both.",
+        )
     if not 0 < confidence < 1:
-        raise OptionError(f"confidence must lie between 0 and 1, not {confidence!r}.")
+        raise OptionError(f"confidence must be between 0 and 1, not {confidence!r}.")
     made = partial(PairedTest, one.name, other.name, score)
     mine, theirs = one.values(score), other.values(score)
-    if np.isinf(mine).any() != np.isinf(theirs).any():  # one mean is infinite: no number of other folds outweighs it
+    if np.isinf(mine).any() != np.isinf(theirs).any():  # one of the two means is infinite
         far = np.inf if np.isinf(mine).any() else -np.inf
         return made(far, np.nan, np.nan, np.nan, len(mine), confidence)
     with np.errstate(invalid="ignore"):
-        gaps = mine - theirs
-    both = np.isfinite(gaps)
-    gaps, n = gaps[both], int(both.sum())
+        differences = mine - theirs
+    both = np.isfinite(differences)
+    differences, n = differences[both], int(both.sum())
+    mean = float(differences.mean()) if n else np.nan
     if n < 2:
-        mean = float(gaps.mean()) if n else np.nan
         return made(mean, np.nan, np.nan, np.nan, n, confidence)
-    mean, spread = float(gaps.mean()), _standard_error(gaps, [f for f, ok in zip(one.folds, both, strict=True) if ok])
-    reach = float(t.ppf(0.5 + confidence / 2, n - 1)) * spread
-    p = float(2 * t.sf(abs(mean) / spread, n - 1)) if spread > 0 else (1.0 if mean == 0 else 0.0)
-    return made(mean, mean - reach, mean + reach, p, n, confidence)
+    error = _standard_error(differences, [fold for fold, ok in zip(one.folds, both, strict=True) if ok])
+    margin = float(t.ppf(0.5 + confidence / 2, n - 1)) * error
+    p = float(2 * t.sf(abs(mean) / error, n - 1)) if error > 0 else (1.0 if mean == 0 else 0.0)
+    return made(mean, mean - margin, mean + margin, p, n, confidence)

@@ -1,4 +1,4 @@
-"""Validation curves: how a score depends on one setting, such as n_neighbors or the bandwidth of a kernel."""
+"""Validation curves: scores as a function of one parameter, such as n_neighbors or the bandwidth of a kernel."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from countwise.data.frames import frame_of
 from countwise.data.output import rows_of
 from countwise.errors import OptionError, did_you_mean, listed, warn
 from countwise.evaluation.cross_validation import one_score, splits_for
-from countwise.evaluation.dataset import EvaluationData, ground_of
-from countwise.evaluation.fold_models import answers_of, refitted
+from countwise.evaluation.dataset import EvaluationData, evaluation_data
+from countwise.evaluation.fold_models import predict_rows, refitted
 from countwise.feature_selection.subset_scoring import scored
 from countwise.splits import splits_of
 from countwise.working import Grid
@@ -25,26 +25,28 @@ from countwise.working import Grid
 __all__ = ["ValidationCurve", "validation_curve"]
 
 _NEIGHBORS, _BANDWIDTHS = ("n_neighbors", "k"), ("bandwidth", "width", "reg_param")
-_LOG_P = "mean log P"  # of the true class: less the log loss
+_LOG_P = "mean log P"  # mean log-probability of the true class, the negative log loss
 
 
 @dataclass(frozen=True, eq=False)
 class ValidationCurve:
-    """A score on training rows and on held-out rows, for each value of a setting.
+    """Training and held-out scores for each value of a parameter; the result of `validation_curve`.
 
     Parameters
     ----------
     param_name : str
-        The setting.
+        Name of the parameter.
     scoring : str
-        The score.
+        Name of the score.
     param_range : list
-        The values tried.
-    train, held_out : list of float
-        Mean scores over the folds.
+        The parameter values.
+    train : list of float
+        Mean score on the training rows for each value.
+    held_out : list of float
+        Mean score on the held-out rows for each value.
     best : value or None
-        The value with the best held-out score. Of equals it is the last, which for neighbors and bandwidths is the
-        smoothest model. None if no score is finite.
+        The value with the best held-out score. Ties go to the last value, which for numbers of neighbors and
+        bandwidths is the smoothest model. None if no score is finite.
 
     Examples
     --------
@@ -53,7 +55,7 @@ class ValidationCurve:
     n_neighbors  train  held_out
               1    1         0.7
               3    0.9       0.8
-    best n_neighbors: 3 by accuracy
+    The best n_neighbors is 3 (by accuracy).
     """
 
     param_name: str
@@ -65,29 +67,47 @@ class ValidationCurve:
 
     @property
     def frame(self) -> Grid:
-        """A row for each value."""
+        """One row for each parameter value, with the training score and the held-out score."""
         return Grid({self.param_name: self.param_range, "train": self.train, "held_out": self.held_out})
 
     @property
     def edge(self) -> str:
-        """A warning where the best value is the first or the last of an ascending range."""
+        """A remark if the best value is the first or the last of a numeric range, else an empty string."""
         tried = self.param_range
         if self.best is None or len(tried) < 3 or not _are_numbers(tried) or self.best not in (tried[0], tried[-1]):
             return ""
         if self.best == tried[0] == 1 and _last_part(self.param_name) in _NEIGHBORS:
-            return ""  # there are no fewer
-        return f", the {'smallest' if self.best == tried[0] else 'largest'} that was tried"
+            return ""  # 1 neighbor is the minimum
+        return f", the {'smallest' if self.best == tried[0] else 'largest'} value of the range"
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw it, on the given axes or on new ones: a `ValidationCurveDisplay`."""
+        """Draw the validation curve.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Axes to draw on. By default new ones.
+
+        Returns
+        -------
+        ValidationCurveDisplay
+            The display, with the axes in `ax_`.
+
+        Examples
+        --------
+        >>> from countwise.evaluation import ValidationCurve
+        >>> curve = ValidationCurve("n_neighbors", "accuracy", [1, 3], [1.0, 0.9], [0.7, 0.8], 3)
+        >>> curve.plot().ax_.get_ylabel()
+        'accuracy'
+        """
         from countwise.plots import ValidationCurveDisplay
 
         return ValidationCurveDisplay.from_curve(self, ax=ax)
 
     def __str__(self) -> str:
         if self.best is None:
-            return f"{self.frame}\nNo {self.param_name} is best: none has a finite held-out {self.scoring}."
-        return f"{self.frame}\nbest {self.param_name}: {_shown(self.best)} by {self.scoring}{self.edge}"
+            return f"{self.frame}\nThere is no best {self.param_name}: no held-out {self.scoring} is finite."
+        return f"{self.frame}\nThe best {self.param_name} is {_shown(self.best)} (by {self.scoring}){self.edge}."
 
     __repr__ = __str__
 
@@ -102,46 +122,52 @@ def validation_curve(
     cv: Any = None,
     scoring: Any = None,
 ) -> ValidationCurve:
-    """Score an estimator on training rows and on held-out rows, for each value of one setting.
+    """Compute training and held-out scores for each value of one parameter.
 
     Parameters
     ----------
     estimator : estimator
-        A classifier, or a density such as `ParzenDensity` or scikit-learn's KernelDensity.
+        A classifier, or a density estimator such as `ParzenDensity` or scikit-learn's KernelDensity.
     X : any table
+        The columns that the estimator accepts.
     y : array-like or str, optional
-        The class of each row, or the name of its column; none for densities.
+        The class of each row, or the name of its column in X. None for density estimators.
     param_name : str, optional
-        The setting, or "step__setting" in a pipeline. By default the number of neighbors or the bandwidth, whichever
-        the estimator has.
+        Name of the parameter, or "step__parameter" in a pipeline. By default the number of neighbors or the
+        bandwidth, whichever the estimator has.
     param_range : sequence, optional
-        The values. By default 1 to 30 neighbors, and bandwidths from 0.05 to 5. Where `param_name` is not given, a
-        `ParzenDensity` of several columns takes them as factors on the bandwidths in use.
-    cv : int, splitter or splits, optional
-        The folds (10). By default a `NeighborsClassifier` and a `ParzenDensity` leave out each row in turn, which
-        takes one search for all numbers of neighbors and a closed form for bandwidths.
+        The parameter values. By default 1 to 30 for the number of neighbors, and 21 values from 0.05 to 5 for a
+        bandwidth; required for other parameters. If `param_name` is None, a `ParzenDensity` of several columns
+        multiplies its bandwidths by these values.
+    cv : int, splitter or iterable of splits, optional
+        The folds; see `cross_validate`. By default leave-one-out for the number of neighbors of a
+        `NeighborsClassifier` and for a `ParzenDensity`, which need no refitting, and 10 folds otherwise.
     scoring : str or callable, optional
-        See `cross_validate`. By default the accuracy of classifiers, their mean log P(class | row) where the setting
-        is a bandwidth, and the log-likelihood of densities.
+        Score; see `cross_validate`. By default the accuracy of classifiers, their mean log P(class | row) if the
+        parameter is a bandwidth, and the log-likelihood of density estimators.
 
     Returns
     -------
     ValidationCurve
-        `frame`, `best`, `plot()`.
+        Result with `frame`, `best` and `plot()`.
+
+    See Also
+    --------
+    learning_curve : Scores as a function of the number of training rows.
 
     Examples
     --------
     >>> from countwise import NeighborsClassifier, ParzenDensity, samples, validation_curve
     >>> birds = samples.load("penguins")
     >>> curve = validation_curve(NeighborsClassifier(), birds.X, birds.y, param_range=[1, 3, 5, 25])
-    >>> curve.best, [round(share, 3) for share in curve.held_out]
+    >>> curve.best, [round(accuracy, 3) for accuracy in curve.held_out]
     (5, [0.983, 0.983, 0.988, 0.956])
     >>> print(validation_curve(ParzenDensity(), {"temp": samples.load("rain").X["temp"]}, param_range=[1, 5, 10]))
     bandwidth     train  held_out
             1  -12.1345  -54.8041
             5  -17.9886  -19.3842
            10  -20.4364  -20.7127
-    best bandwidth: 5 by log_likelihood
+    The best bandwidth is 5 (by log_likelihood).
     """
     from countwise.parzen.model import ParzenDensity
 
@@ -159,7 +185,7 @@ def validation_curve(
     return _swept(estimator, name, tried, X, y, 10 if cv is None else cv, scoring)
 
 
-# -- the setting and its values ----------------------------------------------------------
+# -- the parameter and its values --------------------------------------------------------
 
 
 def _setting(estimator: Any, param_name: str | None) -> str:
@@ -168,18 +194,18 @@ def _setting(estimator: Any, param_name: str | None) -> str:
         found = next((name for name in (*_NEIGHBORS, *_BANDWIDTHS) if name in have), None)
         if found is None:
             raise OptionError(
-                f"{type(estimator).__name__} has no setting for a number of neighbors or a bandwidth.",
-                hint="name one: param_name='name', or 'step__name' of a step in a pipeline.",
+                f"{type(estimator).__name__} has no parameter for a number of neighbors or a bandwidth.",
+                hint="pass param_name='name', or 'step__name' for a step of a pipeline.",
             )
         return found
     if param_name not in have:
-        hint = did_you_mean(param_name, have) or f"it has {listed(have)}."
-        raise OptionError(f"{type(estimator).__name__} has no setting {param_name!r}.", hint=hint)
+        hint = did_you_mean(param_name, have) or f"choose one of {listed(have)}."
+        raise OptionError(f"{type(estimator).__name__} has no parameter {param_name!r}.", hint=hint)
     return param_name
 
 
 def _last_part(name: str) -> str:
-    """The setting itself, without the steps of a pipeline."""
+    """Return the parameter name without the steps of a pipeline."""
     return name.rpartition("__")[2]
 
 
@@ -188,21 +214,21 @@ def _usual(name: str, kind: str) -> Any:
         return range(1, 31)
     if kind in _BANDWIDTHS:
         return np.geomspace(0.05, 5, 21).round(6).tolist()
-    raise OptionError(f"param_range is needed for {name!r}.", hint="give the values to try.")
+    raise OptionError(f"param_range is needed for {name!r}.", hint="pass the parameter values.")
 
 
 def _values(given: Any, kind: str) -> list[Any]:
-    """Numbers ascending and each once, so that of equal ones the last is the smoothest; others as they are."""
+    """Sort numbers and drop duplicates, so that the last of equally good values is the smoothest model."""
     several: list[Any] = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
     tried = [v.item() if isinstance(v, np.generic) else v for v in several]
     if kind in (*_NEIGHBORS, *_BANDWIDTHS):
         if not tried or not _are_numbers(tried) or any(v <= 0 for v in tried):
-            raise OptionError(f"{kind} must be numbers above 0, not {given!r}.")
+            raise OptionError(f"The values of {kind} must be numbers > 0, not {given!r}.")
         if kind in _NEIGHBORS and any(v != int(v) for v in tried):
-            raise OptionError(f"{kind} must be whole numbers, not {listed(tried)}.")
+            raise OptionError(f"The values of {kind} must be integers, not {listed(tried)}.")
         return sorted({int(v) if kind in _NEIGHBORS else v for v in tried})
     if not tried:
-        raise OptionError("param_range has no values.")
+        raise OptionError("param_range is empty; at least one value is needed.")
     return sorted(set(tried)) if _are_numbers(tried) else tried
 
 
@@ -231,11 +257,14 @@ def _made(
     return ValidationCurve(name, scoring, list(tried), list(train), list(held_out), best)
 
 
-# -- leaving each row out ----------------------------------------------------------------
+# -- leave-one-out -----------------------------------------------------------------------
 
 
 def _leaves_out(estimator: Any) -> bool:
-    """Whether one search answers all k: not where distances depend on the classes, which rows cannot leave."""
+    """Return whether one neighbor search gives the leave-one-out predictions for all k.
+
+    It does not if the distances are learned from the classes, because a held-out row would contribute to them.
+    """
     from countwise.neighbors.knn import NeighborsClassifier
 
     if not isinstance(estimator, NeighborsClassifier) or "max_neighbors" not in estimator.get_params(deep=False):
@@ -254,32 +283,35 @@ def _by_leaving_out(estimator: Any, X: Any, y: Any, tried: list[int]) -> Validat
     if not kept:
         raise OptionError(f"There are too few rows for {listed(tried)} neighbors.")
     if len(kept) < len(tried):
-        warn(f"There are too few rows for {listed([v for v in tried if v not in kept])} neighbors: left out.")
-    everything, train = ground_of(X, y), []
+        lost = [v for v in tried if v not in kept]
+        warn(f"There are too few rows for {listed(lost)} neighbors; the curve skips these values.")
+    everything, train = evaluation_data(X, y), []
     for v in kept:
         model.set_params(n_neighbors=v)
         model.n_neighbors_ = v
-        train.append(answers_of(model, everything).accuracy)
+        train.append(predict_rows(model, everything).accuracy)
     return _made("n_neighbors", "accuracy", kept, train, [scores[v] for v in kept])
 
 
-# -- fitting anew for each value and fold --------------------------------------------------
+# -- refitting for each value and fold -----------------------------------------------------
 
 
 def _swept(estimator: Any, name: str, tried: list[Any], X: Any, y: Any, cv: Any, scoring: Any) -> ValidationCurve:
     from sklearn.base import is_classifier
 
     if y is not None or is_classifier(estimator):
-        ground = ground_of(X, y)
-        told, others = (_LOG_P, {}) if scoring == _LOG_P else one_score(scoring)
-        splits: list[Any] = splits_for(cv, ground)
-        work: Callable[..., tuple[float, float]] = partial(_of_classifier, ground, told, others.get(told))
+        data = evaluation_data(X, y)
+        score, others = (_LOG_P, {}) if scoring == _LOG_P else one_score(scoring)
+        splits: list[Any] = splits_for(cv, data)
+        work: Callable[..., tuple[float, float]] = partial(_of_classifier, data, score, others.get(score))
     else:
         if scoring not in (None, _LOG_P):
-            raise OptionError("Densities are scored by their log-likelihood.", hint="leave scoring out.")
+            raise OptionError(
+                f"Density estimators are scored by their log-likelihood, not by {scoring!r}.", hint="drop scoring."
+            )
         n = frame_of(X).n_rows
-        splits, work, told = splits_of(cv, n, lambda: np.arange(n)), partial(_of_density, X), "log_likelihood"
-    tell, scores = progress.counter(), []
+        splits, work, score = splits_of(cv, n, lambda: np.arange(n)), partial(_of_density, X), "log_likelihood"
+    advance, scores = progress.counter(), []
     errors: dict[int, list[Exception]] = {}
     for i, value in enumerate(tried):
         model, found, failed = _clone(estimator).set_params(**{name: value}), [], []
@@ -287,43 +319,43 @@ def _swept(estimator: Any, name: str, tried: list[Any], X: Any, y: Any, cv: Any,
             try:
                 with progress.quiet():
                     found.append(work(model, a, b))
-            except Exception as error:  # the other folds go on
+            except Exception as error:  # the other folds are still scored
                 failed.append(error)
         scores.append(np.mean(found, axis=0) if found else (np.nan, np.nan))
         if failed:
             errors[i] = failed
-        tell()
+        advance()
     train, held = np.array(scores).T.tolist()
     if errors and np.isnan(held).all():
         raise next(iter(errors.values()))[0]
     for i, failed in errors.items():
         why = f"{type(failed[0]).__name__}: {failed[0]}"
         at = f"{name}={_shown(tried[i])}"
-        warn(f"{at} failed in {len(failed)} of {len(splits)} folds, which are left out: {why}")
-    return _made(name, told, tried, train, held)
+        warn(f"{at} failed in {len(failed)} of {len(splits)} folds, which are ignored: {why}")
+    return _made(name, score, tried, train, held)
 
 
 def _of_classifier(
-    ground: EvaluationData, score: str, scorer: Any, model: Any, a: NDArray[Any], b: NDArray[Any]
+    data: EvaluationData, score: str, scorer: Any, model: Any, a: NDArray[Any], b: NDArray[Any]
 ) -> tuple[float, float]:
-    found = refitted(model, ground.piece(a))
+    found = refitted(model, data.subset(a))
     if found.error is not None:
         raise found.error
 
     def at(rows: EvaluationData) -> float:
         if scorer is not None:
             return scored(scorer, found.model, rows.table, rows.y, rows.weights)
-        answers = answers_of(found.model, rows)
-        return -answers.log_loss if score == _LOG_P else answers.score(score)
+        predictions = predict_rows(found.model, rows)
+        return -predictions.log_loss if score == _LOG_P else predictions.score(score)
 
-    return at(ground.piece(a)), at(ground.piece(b))
+    return at(data.subset(a)), at(data.subset(b))
 
 
 def _of_density(X: Any, model: Any, a: NDArray[Any], b: NDArray[Any]) -> tuple[float, float]:
     fitted, n = _clone(model).fit(rows_of(X, a)), len(a) + len(b)
 
     def at(rows: NDArray[Any]) -> float:
-        """Scaled to the number of all rows, so that the two can be compared."""
+        """Return the log-likelihood scaled to the number of all rows, so that both scores are comparable."""
         logs = getattr(fitted, "score_samples", None)
         if logs is not None:
             return n * float(np.mean(logs(rows_of(X, rows))))

@@ -1,4 +1,4 @@
-"""Feature selection: scores of attributes, and selectors by filter, wrapper and embedded importance."""
+"""Feature selection: attribute scores, and filter, wrapper and embedded selectors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of counts of every attribute, whatever its kind: values by classes, without missing values."""
+"""Contingency tables of attributes of any type: values by classes, without missing values."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ __all__ = ["Contingency", "Filtering", "refuse_nominal"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contingency:
-    """The tables of an attribute, or of the two-valued ones that it is read as."""
+    """The contingency table of an attribute, or of each of its binary indicators."""
 
-    names: list[str]  # what each table is of
+    names: list[str]  # the name of each table
     of: Attribute
-    how: str  # as what it was read
+    how: str  # how the values were grouped, for the column "read_as"
     values: list[str]  # the rows of each table
-    tables: NDArray[Any]  # (tables, values, classes)
-    missing: float  # the weight of missing cells
-    note: str = ""  # what a person should know
-    information: float | None = None  # where there are no counts: what the Gaussian distribution implies
+    tables: NDArray[Any]  # shape (tables, values, classes)
+    missing: float  # the weight of rows with a missing value
+    note: str = ""  # a remark for the user
+    information: float | None = None  # information gain of Gaussian densities, which have no counts
 
 
 @dataclass(eq=False, repr=False)
 class Filtering(TallyModel):
-    """The tables of counts of every attribute, from which all scores follow."""
+    """Tally the contingency tables of all attributes, from which all scores are computed."""
 
     _: KW_ONLY
     numeric: Any = None
@@ -52,15 +52,15 @@ class Filtering(TallyModel):
 
     def _infer_schema(self, frame: Frame) -> Schema:
         if self.nominal not in ("nominal", "binary"):
-            raise OptionError(f"nominal={self.nominal!r} is unknown.", hint="give 'nominal' or 'binary'.")
+            raise OptionError(f"nominal must be 'nominal' or 'binary', not {self.nominal!r}.")
         if self.ordinal not in ("nominal", "binary", "number"):
-            raise OptionError(f"ordinal={self.ordinal!r} is unknown.", hint="give 'nominal', 'binary' or 'number'.")
+            raise OptionError(f"ordinal must be 'nominal', 'binary' or 'number', not {self.ordinal!r}.")
         named = self.numeric if isinstance(self.numeric, Mapping) else {}
         for name in named:
             if name not in frame.columns:
                 raise OptionError(
-                    f"numeric names {name!r}, which the table does not have.",
-                    hint=did_you_mean(name, frame.columns) or f"it has {listed(frame.columns)}.",
+                    f"numeric refers to column {name!r}, but the table has no such column.",
+                    hint=did_you_mean(name, frame.columns) or f"choose among {listed(frame.columns)}.",
                 )
         schema = Schema.kinds(frame, self.types)
         refuse_nominal(named, schema, self.ordinal)
@@ -110,22 +110,25 @@ class Filtering(TallyModel):
             rows = np.cumsum(table[::-1], axis=0)[::-1][1:] if steps else table
             titles = [f"{of.name}>{v}" for v in names[:-1]] if steps else [f"{of.name}={v}" for v in names]
             return Contingency(titles, of, "binary", ["no", "yes"], _two_valued(rows, table.sum(axis=0)), missing)
-        note = "one value only" if len(names) == 1 else "nothing but gaps" if not names else ""
+        note = "only one value" if len(names) == 1 else "all values missing" if not names else ""
         if total >= 100 and len(names) > 0.9 * total:
             note = "looks like an identifier"
         return Contingency([of.name], of, "nominal", names, table[None], missing, note)
 
 
 def refuse_nominal(named: Mapping[str, Any], schema: Schema, ordinal: str = "") -> None:
-    """A rule for numbers that is named for something else is an error."""
+    """Raise an error if a rule for numeric columns is given for a column of another type."""
     for name in named:
         a = schema[name]
         if not isinstance(a, Numeric) and not (isinstance(a, Ordinal) and ordinal == "number"):
-            raise OptionError(f"numeric names {name!r}, which is {a.kind}.", hint="it says how numbers are read.")
+            raise OptionError(
+                f"numeric refers to column {name!r}, which is {a.kind}; it applies to numeric columns only.",
+                hint=f"drop {name!r} from numeric.",
+            )
 
 
 def _two_valued(rows: NDArray[Any], totals: NDArray[Any]) -> NDArray[Any]:
-    """Tables (no, yes) x classes of things that are there `rows` times, of `totals` rows."""
+    """Return tables (no, yes) × classes of indicators that are true in `rows` of `totals` rows."""
     return np.stack([totals - rows, rows], axis=1)
 
 
@@ -134,16 +137,16 @@ def _of_values(tally: Values, how: CutRule, of: Attribute, total: float) -> Cont
     counts = tally.counts_in(cuts.edges).T
     missing = shortfall(total, float(counts.sum()))
     k = len(cuts.edges) + 1
-    read = f"{k} range{'s' * (k > 1)} ({how})"
+    read = f"{k} bin{'s' * (k > 1)} ({how})"
     note = "; ".join(cuts.notes)
     low, high = tally.bounds
     if not low < high:
-        note = "nothing but gaps" if np.isnan(low) else "one value only"
+        note = "all values missing" if np.isnan(low) else "only one value"
     return Contingency([of.name], of, read, list(labels(cuts.edges)), counts[None], missing, note)
 
 
 def _of_order(of: Nominal, table: NDArray[Any], given: Nominal, rule: Any, total: float) -> Contingency:
-    """An ordinal attribute as the numbers 0, 1, 2, ..."""
+    """Return the table of an ordinal attribute whose values are read as the numbers 0, 1, 2, ..."""
     places = np.arange(len(table), dtype=np.float64)
     sets = tuple((places[row > 0], row[row > 0]) for row in table.T)
     tally = Values(given, Numeric(of.name), sets)
@@ -158,7 +161,7 @@ def _of_moments(tally: Moments, total: float, of: Attribute | None = None) -> Co
     with np.errstate(divide="ignore", invalid="ignore"):
         variance = np.where(n > 1, m2 / np.maximum(n - 1, 1e-300), 0.0)
     information = measures.gaussian_information(n, mean, variance)
-    note = "a class has fewer than two different values" if np.isnan(information) else ""
+    note = "a class has fewer than two distinct values" if np.isnan(information) else ""
     of, missing = of or tally.of, shortfall(total, float(n.sum()))
     nothing = np.zeros((1, 0, len(n)))
     return Contingency([of.name], of, "Gaussian in each class", [], nothing, missing, note, information)
@@ -171,4 +174,4 @@ def _of_words(tally: Words, total: float) -> Contingency:
     if not names:
         names, tables, note = [of.name], np.zeros((1, 2, len(n))), "no words"
     missing = shortfall(total, float(n.sum()))
-    return Contingency(names, of, "word there or not", ["no", "yes"], tables, missing, note)
+    return Contingency(names, of, "word present or absent", ["no", "yes"], tables, missing, note)

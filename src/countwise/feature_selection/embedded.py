@@ -1,4 +1,4 @@
-"""Embedded selection: what a fitted model itself says of its attributes."""
+"""Embedded selection: attributes are ranked by the importances or coefficients of a fitted model."""
 
 from __future__ import annotations
 
@@ -22,37 +22,43 @@ __all__ = ["EmbeddedSelector"]
 
 @dataclass(eq=False, repr=False)
 class EmbeddedSelector(Selector):
-    """Keep the attributes that a fitted tree, forest or linear model makes most of.
+    """Select attributes by the importances of a fitted tree, forest or linear model.
 
-    The model is fitted on the table turned into numbers: nominal columns one-hot, ordinal ones as
-    thresholds, missing values as the mean of their column, every column divided by its standard deviation so
-    that coefficients can be compared. What comes of one attribute is added up again: importances as
-    they are, coefficients as the root of their squares' sum. An estimator that takes nominal
-    columns and missing values is given the table as it is (`as_it_is`).
+    The model is fitted on a numeric encoding of the table: nominal columns are one-hot encoded, ordinal columns are
+    encoded as threshold indicators, missing values are replaced by the column mean, and every column is standardized
+    so that coefficients are comparable. The importance of an attribute combines its encoded columns: importances are
+    added, coefficients are combined as the square root of the sum of their squares.
 
     Parameters
     ----------
     estimator : estimator, optional
-        With `feature_importances_` or `coef_` once fitted; by default a decision tree.
+        An estimator that has `feature_importances_` or `coef_` after fitting. By default scikit-learn's
+        DecisionTreeClassifier.
     k : int, optional
-        Keep so many; at a tie the first columns.
-    threshold : float or "mean", optional
-        Keep those above it; "mean", the default, is the mean importance.
+        Number of attributes to keep. Ties go to the first column. Cannot be combined with `threshold`.
+    threshold : float or 'mean', optional
+        Keep the attributes with an importance above this number, or, for 'mean', of at least the mean importance. The
+        default is 'mean' if `k` is not given.
     as_it_is : bool, default=False
-        Give the estimator the table as it is.
-    types : mapping of column to kind, str or Schema, optional
-        Declared column types; others follow from dtypes.
+        Whether to pass the table to the estimator without encoding it, for estimators that accept nominal columns and
+        missing values.
+    types : mapping of column to type, str or Schema, optional
+        Declared column types; the types of other columns follow from their dtypes.
 
     Attributes
     ----------
-    importances_ : ndarray
-        Of each column; they add up to 1.
+    importances_ : ndarray of shape (n_features_in_,)
+        The importance of each column; they sum to 1.
     ranks_ : Grid
-        The columns from the most important on.
-    support_ : ndarray of bool
-        Which columns are kept.
+        The columns with their importances, most important first.
+    support_ : ndarray of bool of shape (n_features_in_,)
+        Mask of the selected columns.
     estimator_ : estimator
         The fitted model.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of str
+        Names of the columns seen in `fit`, if the table has column names.
 
     Examples
     --------
@@ -72,7 +78,29 @@ class EmbeddedSelector(Selector):
     types: Any = None
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit the model and read its importances."""
+        """Fit the model and select attributes by its importances.
+
+        Parameters
+        ----------
+        X : any table
+            Columns of any type; missing values are allowed.
+        y : array-like or str
+            The target of each row, or the name of its column in X.
+        sample_weight : array-like, optional
+            Weight of each row.
+
+        Returns
+        -------
+        self
+            The fitted selector.
+
+        Examples
+        --------
+        >>> from countwise import EmbeddedSelector, samples
+        >>> tennis = samples.load("tennis")
+        >>> EmbeddedSelector(k=1).fit(tennis.X, tennis.y).get_feature_names_out().tolist()
+        ['outlook']
+        """
         from sklearn.base import clone
 
         self._check_options()
@@ -87,7 +115,10 @@ class EmbeddedSelector(Selector):
             model.fit(cells, rows.y, **settings)
         importances = _importances(model)
         if len(importances) != sum(map(len, groups)):
-            raise OptionError(f"{type(model).__name__} tells of {len(importances)} columns; the table has {rows.d}.")
+            raise OptionError(
+                f"{type(model).__name__} has importances of {len(importances)} columns, but was fitted on "
+                f"{sum(map(len, groups))} columns; the numbers must agree."
+            )
         linear = not hasattr(model, "feature_importances_")
         self._remember(rows.X, rows.frame)
         self.estimator_, self.importances_ = model, _joined(importances, groups, linear)
@@ -105,24 +136,24 @@ class EmbeddedSelector(Selector):
     def _check_options(self) -> None:
         refuse_count(self.k, self.threshold)
         if self.threshold not in (None, "mean") and not is_number(self.threshold):
-            raise OptionError(f"threshold={self.threshold!r} is unknown.", hint="give a number or 'mean'.")
+            raise OptionError(f"threshold must be a finite number or 'mean', not {self.threshold!r}.")
 
     def _numbers(self, X: Any, weights: NDArray[Any] | None) -> tuple[Floats, list[list[int]]]:
-        """The table as numbers without missing values and of one spread, and the columns of each attribute."""
+        """Return the encoded, imputed and standardized table, and the encoded columns of each attribute."""
         coder = CategoricalEncoder(types=self.types).fit(X, sample_weight=weights)
         columns = frame_of(coder.transform(X)).columns.values()
         if not columns:
-            raise TableError("The table has no column with two values: there is nothing to learn from.")
+            raise TableError("Every column of the table is constant; there is nothing to learn from.")
         cells = np.stack([np.asarray(c, dtype=np.float64) for c in columns], axis=1)
         w = np.ones((len(cells), 1)) if weights is None else weights[:, None].astype(np.float64)
         missing = np.isnan(cells)
-        there = np.maximum((w * ~missing).sum(axis=0), 1e-300)
-        means = (w * np.where(missing, 0.0, cells)).sum(axis=0) / there
+        observed = np.maximum((w * ~missing).sum(axis=0), 1e-300)
+        means = (w * np.where(missing, 0.0, cells)).sum(axis=0) / observed
         cells = np.where(missing, means, cells) - means
-        spread = np.sqrt((w * cells**2).sum(axis=0) / w.sum())
+        sd = np.sqrt((w * cells**2).sum(axis=0) / w.sum())
         places = iter(range(cells.shape[1]))
         groups = [[next(places) for _ in names] for names in coder.expanded_.values()]
-        return cells / np.where(spread > 0, spread, 1.0), groups
+        return cells / np.where(sd > 0, sd, 1.0), groups
 
     def _kept(self, order: NDArray[Any]) -> Flags:
         if self.k is None:
@@ -139,7 +170,7 @@ def _default() -> Any:
 
 
 def _importances(model: Any) -> Floats:
-    """The importance of each column by a fitted model; the last step of a pipeline speaks for it."""
+    """Return the importance of each column from a fitted model, or from the last step of a pipeline."""
     model = model[-1] if hasattr(model, "steps") else model
     for name in ("feature_importances_", "coef_"):
         found = getattr(model, name, None)
@@ -147,13 +178,13 @@ def _importances(model: Any) -> Floats:
             found = found.toarray() if is_sparse(found) else np.asarray(found, dtype=np.float64)
             return np.sqrt((found**2).sum(axis=0)) if found.ndim == 2 else np.abs(found)
     raise OptionError(
-        f"{type(model).__name__} has neither feature_importances_ nor coef_.",
+        f"{type(model).__name__} has neither feature_importances_ nor coef_; one of them is needed.",
         hint="use a tree, a forest or a linear model, or WrapperSelector for any other.",
     )
 
 
 def _joined(importances: Floats, groups: list[list[int]], linear: bool) -> Floats:
-    """What the columns of each attribute add up to, as shares."""
+    """Combine the importances of the encoded columns of each attribute, and normalize them to sum to 1."""
     parts = [importances[group] for group in groups]
     sums = np.array([np.sqrt((part**2).sum()) if linear else part.sum() for part in parts])
     return sums / sums.sum() if sums.sum() > 0 else np.full(len(sums), 1 / len(sums))

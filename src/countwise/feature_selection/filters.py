@@ -1,4 +1,4 @@
-"""Filters: score each attribute by its own table of counts."""
+"""Filter scores: each attribute is scored by its own contingency table with the class."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from countwise import measures
 from countwise.errors import OptionError
 from countwise.feature_selection.contingency import Contingency, Filtering
 from countwise.feature_selection.pairs import like
-from countwise.feature_selection.regression_scores import spread_scores
+from countwise.feature_selection.regression_scores import reduction_scores
 from countwise.working import Grid
 
 __all__ = ["ADJUSTED", "SCORES", "attribute_scores", "pmi", "pmi_table", "scored"]
@@ -21,9 +21,9 @@ ADJUSTED = ("adjusted_gain", "adjusted_chi_square")
 
 
 def scored(found: Sequence[Contingency], adjust: str | None) -> dict[str, list[Any]]:
-    """All scores of all tables, a column a measure."""
+    """Return all scores of all tables, with a column for each measure."""
     if adjust not in (None, "permutation", "analytic"):
-        raise OptionError(f"adjust={adjust!r} is unknown.", hint="give None, 'permutation' or 'analytic'.")
+        raise OptionError(f"adjust must be None, 'permutation' or 'analytic', not {adjust!r}.")
     columns: dict[str, list[Any]] = {}
     for contingency in found:
         for name, cells in _rows(contingency, adjust).items():
@@ -61,12 +61,12 @@ def _rows(c: Contingency, adjust: str | None) -> dict[str, Any]:
 
 
 def _adjusted(c: Contingency, adjust: str, gains: Any) -> dict[str, Any]:
-    """Gain less what chance alone would give; χ² with rare values as one."""
+    """Return the gain minus its expected value under independence, and χ² with rare values pooled."""
     bias = [measures.expected_information(table, adjust) for table in c.tables]
     tests = [measures.chi_square(measures.pooled_rare(table)) for table in c.tables]
     return {
         "adjusted_gain": np.asarray(gains) - np.array(bias),
-        "adjusted_chi_square": [test[0] if test[1] else np.nan for test in tests],  # NaN: no two values are left
+        "adjusted_chi_square": [test[0] if test[1] else np.nan for test in tests],  # NaN: one value after pooling
         "adjusted_p_value": [test[2] for test in tests],
     }
 
@@ -83,44 +83,48 @@ def attribute_scores(
     target: str = "class",
     types: Any = None,
 ) -> Any:
-    """Score every attribute by how much it says about the target: a class, or a number.
+    """Score every attribute by its association with the target, a class or a number.
 
-    Cells that are missing are left out of their attribute's table, and counted.
+    Rows with a missing value of an attribute are ignored in the table of that attribute, and counted in the column
+    `missing`.
 
     Parameters
     ----------
     X : any table, path, or iterator of frames
-        Columns of any kind, with missing values.
+        Columns of any type; missing values are allowed.
     y : array-like or str
-        The class of each row, or the name of its column in X.
+        The target of each row, or the name of its column in X.
     sample_weight : array-like or str, optional
-        A weight for each row.
-    numeric : str, sequence of float, Ranges, "gaussian", or mapping of column to any of these, optional
-        How numbers are read: cut into ranges by a rule (see `Discretizer`), by default "mdl"; or as
-        Gaussian in each class, of which only the information gain follows.
-    nominal : {"nominal", "binary"}, default="nominal"
-        As one attribute, or as one two-valued attribute for each value.
-    ordinal : {"nominal", "binary", "number"}, default="nominal"
-        Without the order; a two-valued attribute for each step; or the number of the value, read
-        as `numeric` says.
-    adjust : {None, "permutation", "analytic"}, optional
-        Add the gain less its mean over all permutations of the rows (or less the first term of
-        that mean's expansion), and χ² with values that expect fewer than 5 rows in some class as
-        one.
-    target : {"class", "number"}, default="class"
-        What y is. If it is a number, the scores are by how much knowing the attribute lowers the
-        standard deviation and the variance of y (both over N); numbers are cut into ten ranges
-        of equal frequency unless `numeric` names another rule that needs no class.
-    types : mapping of column to kind, str or Schema, optional
-        Declared column types; others follow from dtypes.
+        Weight of each row, or the name of its column.
+    numeric : str, sequence of float, Binned, 'gaussian', or mapping of column to any of these, optional
+        How numeric columns are discretized: a rule or cut points as in `Discretizer`, by default 'mdl'. With
+        'gaussian' the information gain is computed from a Gaussian density for each class; the other scores are NaN.
+    nominal : {'nominal', 'binary'}, default='nominal'
+        Whether a nominal column is scored as one attribute, or as one binary indicator for each value.
+    ordinal : {'nominal', 'binary', 'number'}, default='nominal'
+        Whether an ordinal column is scored as a nominal one ('nominal'), as one indicator for each threshold
+        ('binary'), or as the rank of its value, discretized like a numeric column ('number').
+    adjust : {None, 'permutation', 'analytic'}, default=None
+        If given, add scores that are corrected for chance: `adjusted_gain` is the information gain minus its expected
+        value over all permutations of the rows ('permutation') or the first term of the expansion of that value
+        ('analytic'); `adjusted_chi_square` pools the values with an expected count below 5 in some class.
+    target : {'class', 'number'}, default='class'
+        The type of y. For 'number', the scores are the reductions of the standard deviation and of the variance of y
+        (divisor N) given the attribute; numeric columns are discretized into ten bins of equal frequency unless
+        `numeric` is another unsupervised rule.
+    types : mapping of column to type, str or Schema, optional
+        Declared column types; the types of other columns follow from their dtypes.
 
     Returns
     -------
-    frame of the library that X is of, else Grid
-        A row for each attribute, in the order of the columns: attribute, kind, read_as, values,
-        missing, entropy (bits), information_gain (mutual information, bits), gain_ratio,
-        symmetrical_uncertainty, chi_square, p_value, gini_gain, note. For a number: mean, sd,
-        sd_reduction, variance_reduction in place of the last ones.
+    data frame of the same library as X, else Grid
+        One row for each attribute, in the order of the columns: attribute, kind, read_as, values, missing, entropy
+        (bits), information_gain (mutual information, bits), gain_ratio, symmetrical_uncertainty, chi_square, p_value,
+        gini_gain, note. For a numeric target, mean, sd, sd_reduction and variance_reduction replace the scores.
+
+    See Also
+    --------
+    FilterSelector : Select attributes by one of these scores.
 
     Examples
     --------
@@ -132,32 +136,44 @@ def attribute_scores(
     {'outlook': 0.2467, 'temperature': 0.0292, 'humidity': 0.1518, 'wind': 0.0481}
     """
     if target not in ("class", "number"):
-        raise OptionError(f"target={target!r} is unknown.", hint="give 'class' or 'number'.")
+        raise OptionError(f"target must be 'class' or 'number', not {target!r}.")
     if target == "number":
         usual = {"nominal": "nominal", "ordinal": "nominal", "adjust": None}
         for (option, default), value in zip(usual.items(), (nominal, ordinal, adjust), strict=True):
             if value != default:
-                raise OptionError(f"{option}={value!r} has no meaning where the target is a number.")
-        return like(Grid(spread_scores(X, y, sample_weight, numeric, types)), X)
+                raise OptionError(
+                    f"{option}={value!r} applies to a class as target, but target='number'.", hint=f"drop {option}."
+                )
+        return like(Grid(reduction_scores(X, y, sample_weight, numeric, types)), X)
     filters = Filtering(numeric=numeric, nominal=nominal, ordinal=ordinal, types=types)
     filters.fit(X, y, sample_weight)
     return like(Grid(scored(filters.contingencies_, adjust)), X)
 
 
 def pmi(X: Any, y: Any = None, *, sample_weight: Any = None, numeric: Any = None, types: Any = None) -> Any:
-    """Pointwise mutual information of every value and class.
+    """Compute the pointwise mutual information of every value and class.
+
+    It is log₂ [p(value, class) / (p(value) p(class))]: positive if value and class occur together more often than
+    under independence, and minus infinity if they never occur together.
 
     Parameters
     ----------
-    X, y, sample_weight, numeric, types
-        As for `attribute_scores`.
+    X : any table, path, or iterator of frames
+        Columns of any type; missing values are allowed.
+    y : array-like or str
+        The class of each row, or the name of its column in X.
+    sample_weight : array-like or str, optional
+        Weight of each row, or the name of its column.
+    numeric : str, sequence of float, Binned, or mapping of column to any of these, optional
+        How numeric columns are discretized; see `attribute_scores`.
+    types : mapping of column to type, str or Schema, optional
+        Declared column types; the types of other columns follow from their dtypes.
 
     Returns
     -------
-    frame of the library that X is of, else Grid
-        A row for each attribute, value and class: how many rows have both, and
-        log₂ [p(value, class) / (p(value) p(class))]: above 0 if they meet more often than chance
-        would have it, minus infinity if they never meet.
+    data frame of the same library as X, else Grid
+        One row for each attribute, value and class, with the number of rows that have both (n) and the pointwise
+        mutual information in bits (pmi).
 
     Examples
     --------
@@ -178,7 +194,7 @@ def pmi(X: Any, y: Any = None, *, sample_weight: Any = None, numeric: Any = None
 
 
 def pmi_table(filters: Filtering) -> dict[str, list[Any]]:
-    """A row for each attribute, value and class."""
+    """Return one row for each attribute, value and class."""
     classes = [str(c) for c in filters.target_.values]
     cells: list[tuple[Any, ...]] = []
     for found in filters.contingencies_:
@@ -188,7 +204,7 @@ def pmi_table(filters: Filtering) -> dict[str, list[Any]]:
                 (name, value, label, table[i, c].item(), float(bits[i, c]))
                 for i, value in enumerate(found.values)
                 for c, label in enumerate(classes)
-                if table[i].any() and table[:, c].any()  # a value or class that never was has no probability
+                if table[i].any() and table[:, c].any()  # undefined for a value or a class that does not occur
             ]
     names = ("attribute", "value", "class", "n", "pmi")
     return {name: [row[j] for row in cells] for j, name in enumerate(names)}

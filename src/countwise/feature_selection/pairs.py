@@ -25,8 +25,8 @@ from countwise.working import Grid
 
 __all__ = ["codes_of", "like", "pairwise_scores"]
 
-_BLOCK = 1 << 17  # rows a thread takes at a time
-_MOST_CELLS = 1 << 22  # cells of the tables that are filled at once
+_BLOCK = 1 << 17  # rows in a block of one thread
+_MOST_CELLS = 1 << 22  # total number of cells of the contingency tables in one batch
 
 MEASURES: dict[str, Callable[[NDArray[Any]], Any]] = {
     "mutual_information": measures.mutual_information,
@@ -43,29 +43,30 @@ def pairwise_scores(
     sample_weight: Any = None,
     types: Any = None,
 ) -> Any:
-    """Mutual information, or symmetrical uncertainty, of every two attributes.
+    """Compute the mutual information or symmetrical uncertainty of every pair of attributes.
 
-    A row whose cell is missing in either attribute is left out of that pair.
+    A row with a missing value in either attribute is ignored for that pair.
 
     Parameters
     ----------
     X : any table
-        Columns of any kind but text, with missing values.
-    measure : {"mutual_information", "symmetrical_uncertainty"}, default="mutual_information"
-        In bits, or between 0 and 1.
-    numeric : str or sequence of float, default="equal_frequency"
-        How numbers are cut into ranges; a rule that does not look at a class.
+        Columns of any type except text; missing values are allowed.
+    measure : {'mutual_information', 'symmetrical_uncertainty'}, default='mutual_information'
+        Mutual information in bits, or symmetrical uncertainty, which is between 0 and 1.
+    numeric : str or sequence of float, default='equal_frequency'
+        Unsupervised rule or cut points by which numeric columns are discretized; see `Discretizer`.
     n_bins : int, default=10
-        How many ranges.
+        Number of bins of a numeric column.
     sample_weight : array-like, optional
-        A weight for each row.
-    types : mapping of column to kind, str or Schema, optional
-        Declared column types; others follow from dtypes.
+        Weight of each row.
+    types : mapping of column to type, str or Schema, optional
+        Declared column types; the types of other columns follow from their dtypes.
 
     Returns
     -------
-    frame of the library that X is of, else Grid
-        A row and a column for each attribute; the entropy, or 1, on the diagonal.
+    data frame of the same library as X, else Grid
+        A symmetric matrix with a row and a column for each attribute. The diagonal is the entropy for mutual
+        information, and 1 (0 for a constant column) for symmetrical uncertainty.
 
     Examples
     --------
@@ -88,7 +89,10 @@ def pairwise_scores(
     table = schema.encode(frame, weights_of(sample_weight, frame.n_rows))
     how = CutRule(numeric, n_bins)
     if how.supervised:
-        raise OptionError(f"{numeric!r} looks at a class, and there is none here.", hint="use 'equal_frequency'.")
+        raise OptionError(
+            f"numeric={numeric!r} is a supervised rule, but pairwise scores have no class.",
+            hint="use 'equal_frequency'.",
+        )
     columns, sizes = codes_of(schema, table, dict.fromkeys(schema, how))
     matrix = information_matrix(columns, sizes, table.weights, MEASURES[measure])
     names = list(schema)
@@ -96,20 +100,23 @@ def pairwise_scores(
 
 
 def like(grid: Grid, X: Any) -> Any:
-    """The grid as a frame of the library that the user's table is of."""
+    """Convert a grid to a data frame of the library of the user's table."""
     library = library_of(X)
     return grid.to_frame(library) if library in LIBRARIES else grid
 
 
 def codes_of(schema: Schema, table: Table, hows: Mapping[str, CutRule]) -> tuple[list[NDArray[Any]], list[int]]:
-    """Codes of every attribute; what is missing has a code behind the domain."""
+    """Return the codes and the number of values of every attribute; a missing value has a code past the last."""
 
     def one(name: str) -> tuple[NDArray[Any], int]:
         a, column = schema[name], table[name]
         if isinstance(a, Nominal):
             return column, len(a.values)
         if not isinstance(a, Numeric):
-            raise OptionError(f"{name!r} is {a.kind}; single values are needed.", hint="leave the column out.")
+            raise OptionError(
+                f"Column {name!r} is {a.kind}; only nominal, ordinal and numeric columns can be scored.",
+                hint="drop the column.",
+            )
         refuse_infinity({name: column})
         edges = hows[name].cut(Values.from_arrays(column, weights=table.weights, name=name)).edges
         return codes_in(edges, column), len(edges) + 1
@@ -121,17 +128,17 @@ def codes_of(schema: Schema, table: Table, hows: Mapping[str, CutRule]) -> tuple
 def information_matrix(
     columns: list[NDArray[Any]], sizes: list[int], weights: NDArray[Any] | None, measure: Callable[[Any], Any]
 ) -> Floats:
-    """The measure of every pair of coded columns, and of every column with itself."""
+    """Return the measure of every pair of coded columns, and of every column with itself."""
     d, n_rows = len(columns), len(columns[0])
     matrix = np.zeros((d, d))
     if not all(sizes):
-        warn("A column of nothing but gaps tells nothing of any other.")
-    there = [j for j in range(d) if sizes[j]]
+        warn("All values of at least one column are missing; its scores are 0.")
+    observed = [j for j in range(d) if sizes[j]]
     one = np.zeros(n_rows, dtype=np.uint8)
     alone = _kernels.over_items(
-        there, lambda j: _kernels.count_codes(columns[j], one, weights, sizes[j], 1)[0], threads_for(n_rows)
+        observed, lambda j: _kernels.count_codes(columns[j], one, weights, sizes[j], 1)[0], threads_for(n_rows)
     )
-    for j, counts in zip(there, alone, strict=True):
+    for j, counts in zip(observed, alone, strict=True):
         matrix[j, j] = measure(np.diag(counts)) if sizes[j] <= 1 << 10 else _alone(counts, measure)
     for pairs in _batches(sizes):
         tables = _tables(columns, sizes, pairs, weights, threads_for(n_rows))
@@ -140,12 +147,12 @@ def information_matrix(
 
 
 def _alone(counts: NDArray[Any], measure: Callable[[Any], Any]) -> float:
-    """A column with itself, where a table of its values by its values would be too large."""
+    """Return the measure of a column with itself without the square table, which would be too large."""
     return measures.entropy(counts) if measure is measures.mutual_information else float(np.count_nonzero(counts) > 1)
 
 
 def _batches(sizes: list[int]) -> Iterator[Indices]:
-    """Pairs of columns, as many at a time as there is room for."""
+    """Yield batches of column pairs whose tables fit the limit of cells."""
     batch: list[tuple[int, int]] = []
     cells = 0
     for i, j in combinations([j for j, size in enumerate(sizes) if size], 2):
@@ -159,7 +166,7 @@ def _batches(sizes: list[int]) -> Iterator[Indices]:
 
 
 def _tables(columns: Any, sizes: Any, pairs: Any, weights: Any, threads: int | None) -> list[NDArray[Any]]:
-    """The table of counts of each pair of columns."""
+    """Return the contingency table of each pair of columns."""
 
     def weighted(pair: Any) -> NDArray[Any]:
         i, j = pair
@@ -179,7 +186,7 @@ def _tables(columns: Any, sizes: Any, pairs: Any, weights: Any, threads: int | N
 
 
 def _measured(tables: list[NDArray[Any]], measure: Callable[[Any], Any]) -> Floats:
-    """The measure of each table, those of one shape at once."""
+    """Return the measure of each table; tables of the same shape are computed together."""
     values = np.zeros(len(tables))
     shapes: dict[tuple[int, ...], list[int]] = {}
     for place, table in enumerate(tables):

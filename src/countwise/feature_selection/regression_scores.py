@@ -1,4 +1,4 @@
-"""Scores for a target that is a number: by how much knowing an attribute lowers its spread."""
+"""Scores for a numeric target: the reduction of its standard deviation and variance given an attribute."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from countwise.feature_selection.pairs import codes_of
 from countwise.sources.labelled_table import labelled
 from countwise.tallies import Moments, fill_all, shortfall
 
-__all__ = ["SPREADS", "spread_scores"]
+__all__ = ["REDUCTIONS", "reduction_scores"]
 
-SPREADS = ("sd_reduction", "variance_reduction")
+REDUCTIONS = ("sd_reduction", "variance_reduction")
 
 
-def spread_scores(X: Any, y: Any, sample_weight: Any, numeric: Any, types: Any) -> dict[str, list[Any]]:
-    """A row for each attribute: what is left of the spread of y, which holds numbers, once its value is known.
+def reduction_scores(X: Any, y: Any, sample_weight: Any, numeric: Any, types: Any) -> dict[str, list[Any]]:
+    """Return for each attribute the reductions of the standard deviation and variance of a numeric target.
 
-    Numbers are cut by a rule that needs no class: if `numeric` is None, into ten ranges of equal frequency.
+    Numeric attributes are discretized by an unsupervised rule, by default into ten bins of equal frequency.
     """
     rows = labelled(X, y, sample_weight)
     frame, weights = rows.frame, rows.weights
@@ -56,19 +56,19 @@ def _row(attribute: Any, how: CutRule, size: int, tally: Moments, whole: float) 
     return {
         "attribute": attribute.name,
         "kind": attribute.kind,
-        "read_as": f"{size} ranges ({how})" if number else "nominal",
+        "read_as": f"{size} bins ({how})" if number else "nominal",
         "values": int(np.count_nonzero(n > 0)),
         "missing": shortfall(whole, float(n.sum())),
         "mean": overall,
         "sd": float(np.sqrt(left / total)) if total > 0 else float("nan"),
         "sd_reduction": measures.sd_reduction(n, mean, m2),
         "variance_reduction": measures.variance_reduction(n, mean, m2),
-        "note": "nothing but gaps" if not n.any() else "one value only" if np.count_nonzero(n) == 1 else "",
+        "note": "all values missing" if not n.any() else "only one value" if np.count_nonzero(n) == 1 else "",
     }
 
 
 def _rules(numeric: Any, schema: Schema) -> dict[str, CutRule]:
-    """The rule of each column of numbers."""
+    """Return the discretization rule of each column."""
     named = numeric if isinstance(numeric, Mapping) else {}
     refuse_nominal(named, schema)
     return {name: _unsupervised(named.get(name) if isinstance(numeric, Mapping) else numeric) for name in schema}
@@ -78,7 +78,8 @@ def _unsupervised(numeric: Any) -> CutRule:
     how = rule_of("equal_frequency" if numeric is None else numeric)
     if how.supervised:
         raise OptionError(
-            f"{how.method!r} looks at classes, and the target is a number.", hint="use 'equal_frequency'."
+            f"numeric={how.method!r} is a supervised rule that needs classes, but target='number'.",
+            hint="use 'equal_frequency'.",
         )
     return how
 
@@ -89,8 +90,8 @@ def _numbers(target: Any, name: str) -> Any:
             target = numbers_of(target, name)
         except SchemaError as error:
             raise TableError(
-                f"The target {name!r} is not a column of numbers.", hint="target='class' scores for classes."
+                f"The target {name!r} is not numeric, but target='number'.", hint="use target='class'."
             ) from error
     if target.dtype.kind not in "fiub":
-        raise TableError(f"The target {name!r} is not a column of numbers.")
+        raise TableError(f"The target {name!r} is not numeric, but target='number'.")
     return target.astype(np.float64)

@@ -17,14 +17,14 @@ from countwise.engines.relation import Relation
 from countwise.errors import OptionError, TableError, did_you_mean, listed, warn
 from countwise.feature_selection.contingency import Contingency, Filtering
 from countwise.feature_selection.filters import ADJUSTED, SCORES, scored
-from countwise.feature_selection.regression_scores import SPREADS, spread_scores
+from countwise.feature_selection.regression_scores import REDUCTIONS, reduction_scores
 from countwise.working import Grid
 
 __all__ = ["FilterSelector", "Selector"]
 
 
 class Selector(Transformer):
-    """Give back the chosen columns of any table, in the kind of table that it is; `fit` sets `support_`."""
+    """Base class of selectors: `transform` returns the selected columns in the container of the input."""
 
     n_features_in_: int
     names_: tuple[str, ...]
@@ -42,16 +42,24 @@ class Selector(Transformer):
         refuse_unfitted(self)
 
     def get_support(self, indices: bool = False) -> NDArray[Any]:
-        """Which columns are chosen.
+        """Return the selected columns as a mask or as indices.
 
         Parameters
         ----------
         indices : bool, default=False
-            Whether to give their places instead of a mask.
+            Whether to return the indices of the selected columns instead of a mask.
 
         Returns
         -------
         ndarray
+            A boolean mask over all columns, or an array of integers.
+
+        Examples
+        --------
+        >>> from countwise import FilterSelector, samples
+        >>> tennis = samples.load("tennis")
+        >>> FilterSelector(k=2).fit(tennis.X, tennis.y).get_support(indices=True).tolist()
+        [0, 2]
         """
         self._check_fitted()
         return np.flatnonzero(self.support_) if indices else self.support_
@@ -65,9 +73,27 @@ class Selector(Transformer):
             self.feature_names_in_ = np.array(frame.names, dtype=object)
 
     def transform(self, X: Any) -> Any:
-        """The chosen columns."""
+        """Return the selected columns.
+
+        Parameters
+        ----------
+        X : any table
+            A table with the columns seen in `fit`. A lazy table of a database or query engine is not loaded.
+
+        Returns
+        -------
+        table of the same type as X
+            The selected columns.
+
+        Examples
+        --------
+        >>> from countwise import FilterSelector, samples
+        >>> tennis = samples.load("tennis")
+        >>> list(FilterSelector(k=2).fit(tennis.X, tennis.y).transform(tennis.X))
+        ['outlook', 'humidity']
+        """
         self._check_fitted()
-        if is_relation(X):  # nothing is fetched of what an engine holds
+        if is_relation(X):  # columns of an engine table are selected without loading the rows
             relation = Relation.open(X, None)
             wanted = [str(name) for name in self.get_feature_names_out()]
             _refuse_lost(wanted, relation.columns)
@@ -86,36 +112,63 @@ class Selector(Transformer):
         if frame.n_rows == 0:
             raise TableError("Found array with 0 sample(s): the table is empty. At least one row is needed.")
         picked = chosen(X, frame, places)
-        asked = container_of(X, self._output_wanted())
-        if asked == library_of(X) or is_sparse(X):
+        container = container_of(X, self._output_wanted())
+        if container == library_of(X) or is_sparse(X):
             return picked
         names = [str(n) for n in self.get_feature_names_out()]
         columns = dict(zip(names, (frame.columns[frame.names[p]] for p in places), strict=True))
-        return rebuilt(X, frame, columns, asked)
+        return rebuilt(X, frame, columns, container)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """The names of the chosen columns.
+        """Return the names of the selected columns.
 
         Parameters
         ----------
         input_features : array-like of str, optional
-            The names of all columns; those met in training if there were any.
+            Names of all input columns. By default those seen in `fit`, or "x0", "x1", ... without names.
 
         Returns
         -------
         ndarray of str
+            The names of the selected columns.
+
+        Examples
+        --------
+        >>> from countwise import FilterSelector, samples
+        >>> tennis = samples.load("tennis")
+        >>> FilterSelector(k=2).fit(tennis.X, tennis.y).get_feature_names_out().tolist()
+        ['outlook', 'humidity']
         """
         self._check_fitted()
         names = np.array(names_in(self, input_features), dtype=object)
         return names[self.support_]
 
     def inverse_transform(self, X: Any) -> Any:
-        """All columns again; those that were not chosen are missing."""
+        """Return a table with all columns, in which the columns that were not selected are missing.
+
+        Parameters
+        ----------
+        X : any table
+            A dense table of the selected columns.
+
+        Returns
+        -------
+        table of the same type as X
+            The table with all columns seen in `fit`.
+
+        Examples
+        --------
+        >>> from countwise import FilterSelector, samples
+        >>> tennis = samples.load("tennis")
+        >>> selector = FilterSelector(k=2).fit(tennis.X, tennis.y)
+        >>> list(selector.inverse_transform(selector.transform(tennis.X)))
+        ['outlook', 'temperature', 'humidity', 'wind']
+        """
         self._check_fitted()
         frame = frame_of(X)
         mask = self.support_
         if is_sparse(X) or len(frame.columns) != int(mask.sum()):
-            raise TableError(f"X must be a dense table of the {int(mask.sum())} chosen columns.")
+            raise TableError(f"X must be a dense table of the {int(mask.sum())} selected columns.")
         waiting = iter(frame.columns.values())
         missing = np.full(frame.n_rows, np.nan)
         columns = {name: next(waiting) if kept else missing for name, kept in zip(self.names_, mask, strict=True)}
@@ -124,34 +177,51 @@ class Selector(Transformer):
 
 @dataclass(eq=False, repr=False)
 class FilterSelector(Selector):
-    """Keep the attributes that score best on their own.
+    """Filter selection: keep the attributes with the highest scores.
+
+    Each attribute is scored on its own by its association with the target; see `attribute_scores`.
 
     Parameters
     ----------
-    measure : str, default="information_gain"
-        "information_gain", "gain_ratio", "symmetrical_uncertainty", "chi_square", "gini_gain",
-        or, freed of the favor for attributes of many or of rare values, "adjusted_gain" or
-        "adjusted_chi_square". If the target is a number: "sd_reduction" or "variance_reduction".
+    measure : str, default='information_gain'
+        The score. For a class: 'information_gain', 'gain_ratio', 'symmetrical_uncertainty', 'chi_square',
+        'gini_gain', or 'adjusted_gain' and 'adjusted_chi_square', which correct the bias toward attributes with many
+        or rare values. For a numeric target: 'sd_reduction' or 'variance_reduction'.
     k : int, optional
-        Keep so many; at a tie the first columns. 10 if neither is given.
+        Number of attributes to keep. Ties go to the first column. The default is 10 if `threshold` is not given.
     threshold : float, optional
-        Keep those that score more than this.
-    numeric, nominal, ordinal, types
-        How columns are read; see `attribute_scores`. An attribute that is read as several two-valued
-        ones scores as the best of them.
-    adjust : {"permutation", "analytic"}, default="permutation"
-        How the adjusted scores are found.
+        Keep the attributes with a score above this number. Cannot be combined with `k`.
+    numeric : str, sequence of float, Binned, 'gaussian', or mapping of column to any of these, optional
+        How numeric columns are discretized; see `attribute_scores`.
+    nominal : {'nominal', 'binary'}, default='nominal'
+        Whether nominal columns are scored as one attribute or as indicators of their values. The score of a column
+        with several indicators is that of the best one.
+    ordinal : {'nominal', 'binary', 'number'}, default='nominal'
+        How ordinal columns are scored; see `attribute_scores`.
+    adjust : {'permutation', 'analytic'}, default='permutation'
+        How the adjusted scores are computed; see `attribute_scores`. Ignored by other scores.
+    types : mapping of column to type, str or Schema, optional
+        Declared column types; the types of other columns follow from their dtypes.
 
     Attributes
     ----------
-    scores_ : ndarray
-        The score of each column; NaN where it has none.
+    scores_ : ndarray of shape (n_features_in_,)
+        The score of each column; NaN where it is undefined.
     table_ : Grid
-        All scores; see `attribute_scores`.
-    support_ : ndarray of bool
-        Which columns are kept.
+        All scores of all attributes; see `attribute_scores`.
+    support_ : ndarray of bool of shape (n_features_in_,)
+        Mask of the selected columns.
     ties_ : tuple of str
-        Columns left out that score as well as the last one kept.
+        Columns that are not selected although they score as high as the last selected one.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of str
+        Names of the columns seen in `fit`, if the table has column names.
+
+    See Also
+    --------
+    WrapperSelector : Select subsets by the cross-validated score of a model.
+    EmbeddedSelector : Select by the importances of a fitted model.
 
     Examples
     --------
@@ -172,12 +242,37 @@ class FilterSelector(Selector):
     types: Any = None
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Score the columns."""
+        """Score the columns and select the best.
+
+        Parameters
+        ----------
+        X : any table, path, or iterator of frames
+            Columns of any type; missing values are allowed.
+        y : array-like or str
+            The target of each row, or the name of its column in X.
+        sample_weight : array-like or str, optional
+            Weight of each row. For a lazy table of a database or query engine, the name of its column.
+
+        Returns
+        -------
+        self
+            The fitted selector.
+
+        Examples
+        --------
+        >>> from countwise import FilterSelector, samples
+        >>> tennis = samples.load("tennis")
+        >>> FilterSelector("gain_ratio", k=1).fit(tennis.X, tennis.y).get_feature_names_out().tolist()
+        ['outlook']
+        """
         self._check_options()
         if isinstance(sample_weight, str) and not is_relation(X):
-            raise TableError("Weights are given as numbers here, not by the name of a column.")
-        if self.measure in SPREADS:
-            found = spread_scores(X, y, sample_weight, self.numeric, self.types)
+            raise TableError(
+                f"sample_weight must be an array of numbers for this type of table, not the column name "
+                f"{sample_weight!r}."
+            )
+        if self.measure in REDUCTIONS:
+            found = reduction_scores(X, y, sample_weight, self.numeric, self.types)
             values = np.array(found[self.measure], dtype=np.float64)
         else:
             filters = Filtering(numeric=self.numeric, nominal=self.nominal, ordinal=self.ordinal, types=self.types)
@@ -195,22 +290,22 @@ class FilterSelector(Selector):
         return self
 
     def _check_options(self) -> None:
-        known = (*SCORES, *ADJUSTED, *SPREADS)
+        known = (*SCORES, *ADJUSTED, *REDUCTIONS)
         if self.measure not in known:
             raise OptionError(
-                f"measure={self.measure!r} is unknown.",
-                hint=did_you_mean(self.measure, known) or f"measures are {listed(known)}.",
+                f"measure must be one of {listed(known, len(known))}, not {self.measure!r}.",
+                hint=did_you_mean(self.measure, known),
             )
         refuse_count(self.k, self.threshold)
         if self.threshold is not None and not is_number(self.threshold):
-            raise OptionError(f"threshold must be a number, not {self.threshold!r}.")
+            raise OptionError(f"threshold must be a finite number, not {self.threshold!r}.")
 
     def _kept(self) -> Flags:
         self.ties_: tuple[str, ...] = ()
         values = np.nan_to_num(self.scores_, nan=-np.inf)
         if self.threshold is not None:
             if not (values > self.threshold).any():
-                warn(f"No attribute scores more than {self.threshold}: none is kept.")
+                warn(f"No attribute has a score above {self.threshold}; no column is selected.")
             return values > self.threshold
         k = min(10 if self.k is None else int(self.k), len(values))
         order = np.argsort(-values, kind="stable")
@@ -222,38 +317,39 @@ class FilterSelector(Selector):
 
 
 def flags(n: int, places: Any) -> Flags:
-    """So many flags, set at some places."""
+    """Return a mask of length n that is True at some places."""
     out = np.zeros(n, dtype=bool)
     out[places] = True
     return out
 
 
 def _refuse_lost(wanted: Sequence[str], have: Collection[str]) -> None:
-    """Refuse a table without some of the columns of training."""
+    """Raise an error if a table lacks some of the columns seen in training."""
     lost = [name for name in wanted if name not in have]
     if lost:
         raise TableError(
-            f"The table lacks the column{'s' * (len(lost) > 1)} {listed(lost)}.",
-            hint=did_you_mean(lost[0], have) or f"it has {listed(have)}.",
+            f"The table lacks the column{'s' * (len(lost) > 1)} {listed(lost)} seen in training; it has "
+            f"{listed(have)}.",
+            hint=did_you_mean(lost[0], have),
         )
 
 
 def refuse_count(k: Any, threshold: Any) -> None:
-    """How many to keep is a whole number from 1 on, unless a threshold says which."""
+    """Raise an error unless k is an integer >= 1 or None, and at most one of k and threshold is given."""
     if k is not None and threshold is not None:
-        raise OptionError("Give k or threshold, not both.")
+        raise OptionError("k and threshold cannot be combined.", hint="drop one of them.")
     whole = isinstance(k, int | np.integer) and not isinstance(k, bool)
     if k is not None and not (whole and k >= 1):
-        raise OptionError(f"k must be a whole number, 1 or more, not {k!r}.")
+        raise OptionError(f"k must be an integer >= 1, not {k!r}.")
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a finite number."""
+    """Return whether a value is a finite number."""
     return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(np.isfinite(value))
 
 
 def _per_column(found: Sequence[Contingency], values: Floats, sparse: bool) -> Floats:
-    """The best score of each column's tables; each word of a sparse matrix is a column of its own."""
+    """Return the best score of each column's tables; each table of a sparse matrix is a column."""
     if sparse:
         return values
     ends = np.cumsum([len(c.names) for c in found])

@@ -1,4 +1,4 @@
-"""Who scores a subset of attributes: refitting any estimator, or adding terms that were computed once."""
+"""Cross-validated scores of attribute subsets, by refitting an estimator or by adding cached naive Bayes terms."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from countwise.feature_selection.subset_search import Subset, SubsetScorer
 from countwise.naive_bayes.model import NaiveBayesClassifier
 from countwise.sources.labelled_table import LabelledTable
 
-__all__ = ["CachedTerms", "Folds", "Refits", "judge_for"]
+__all__ = ["CachedTerms", "Folds", "Refits", "scorer_for"]
 
 
-_MOST_BYTES = 1 << 32  # of terms kept; beyond it subsets are refitted
+_MOST_BYTES = 1 << 32  # memory limit of the cached terms; beyond it subsets are refitted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Folds:
-    """A table with its target, the rows of each fold, and how answers are scored."""
+    """A table with its target, the folds, and the scoring."""
 
     rows: LabelledTable
-    splits: list[tuple[NDArray[Any], NDArray[Any]]]  # rows of training, and of the test
-    scoring: Any  # as scikit-learn has it
+    splits: list[tuple[NDArray[Any], NDArray[Any]]]  # training rows and test rows
+    scoring: Any  # a scikit-learn scoring parameter
 
     def weights(self, rows: NDArray[Any]) -> NDArray[Any] | None:
-        """The weights of some rows."""
+        """Return the weights of some rows."""
         return None if self.rows.weights is None else self.rows.weights[rows]
 
     def table(self, subset: Subset | None) -> Any:
-        """The columns of a subset; a column of zeros for none."""
+        """Return the columns of a subset; a column of zeros for the empty subset."""
         if subset is None:
             return self.rows.X
         if not subset:
@@ -47,13 +47,13 @@ class Folds:
         return chosen(self.rows.X, self.rows.frame, subset)
 
 
-def judge_for(estimator: Any, folds: Folds, n_jobs: int | None) -> CachedTerms | Refits:
-    """Terms where the estimator is a sum of one term for each column; else refits.
+def scorer_for(estimator: Any, folds: Folds, n_jobs: int | None) -> CachedTerms | Refits:
+    """Return a scorer with cached terms for naive Bayes with one term for each column, else one that refits.
 
-    A scoring function of the user's own may look at the rows, and gets them with a refitted model.
+    A custom scoring function may use the rows themselves, so it is called with a refitted model.
     """
-    by_answers = folds.scoring is None or isinstance(folds.scoring, str) or hasattr(folds.scoring, "_score_func")
-    if isinstance(estimator, NaiveBayesClassifier) and not is_sparse(folds.rows.X) and by_answers:
+    by_predictions = folds.scoring is None or isinstance(folds.scoring, str) or hasattr(folds.scoring, "_score_func")
+    if isinstance(estimator, NaiveBayesClassifier) and not is_sparse(folds.rows.X) and by_predictions:
         with progress.quiet():
             models = [_fitted(estimator, folds, train, None) for train, _ in folds.splits]
         cells = sum(len(test) * len(m.classes_) for m, (_, test) in zip(models, folds.splits, strict=True))
@@ -75,7 +75,7 @@ def _fitted(estimator: Any, folds: Folds, rows: NDArray[Any], subset: Subset | N
 
 
 def _narrowed(model: Any, folds: Folds, subset: Subset | None) -> Any:
-    """A naive Bayes that says something of columns that are not in a subset, without that."""
+    """Drop the settings of a naive Bayes model for columns that are not in the subset."""
     if subset is None or is_sparse(folds.rows.X):
         return model
     gone = set(folds.rows.frame.names) - {folds.rows.frame.names[a] for a in subset}
@@ -88,21 +88,23 @@ def _narrowed(model: Any, folds: Folds, subset: Subset | None) -> Any:
 
 
 def weighted(model: Any, weights: NDArray[Any] | None) -> dict[str, Any]:
-    """The weights as `fit` takes them; a pipeline hands them to its last step."""
+    """Return the keyword arguments that pass the weights to `fit`, or to the last step of a pipeline."""
     if weights is None:
         return {}
     from sklearn.utils.validation import has_fit_parameter
 
     last, prefix = (model[-1], f"{model.steps[-1][0]}__") if hasattr(model, "steps") else (model, "")
-    if hasattr(last, "refit") and hasattr(last, "estimator"):  # a search, which hands them on
+    if hasattr(last, "refit") and hasattr(last, "estimator"):  # a parameter search, which passes them on
         return {f"{prefix}{name}": values for name, values in weighted(last.estimator, weights).items()}
     if not has_fit_parameter(last, "sample_weight"):
-        raise OptionError(f"{type(last).__name__} takes no weights.", hint="leave sample_weight out.")
+        raise OptionError(
+            f"The fit method of {type(last).__name__} does not support sample_weight.", hint="drop sample_weight."
+        )
     return {f"{prefix}sample_weight": weights}
 
 
 def scored(scorer: Any, model: Any, X: Any, y: Any, weights: Any) -> float:
-    """What a scorer says; a plain function of the user's own knows of no weights."""
+    """Return the score of a model; a plain function is called without weights."""
     knows = hasattr(scorer, "_score_func") or hasattr(scorer, "_estimator")
     return float(scorer(model, X, y, sample_weight=weights) if knows and weights is not None else scorer(model, X, y))
 
@@ -110,13 +112,16 @@ def scored(scorer: Any, model: Any, X: Any, y: Any, weights: Any) -> float:
 def _score(scorer: Any, model: Any, X: Any, y: Any, weights: Any) -> float:
     value = scored(scorer, model, X, y, weights)
     if not np.isfinite(value):
-        raise TableError(f"The scoring gave {value}: subsets cannot be compared.", hint="use another scoring.")
+        raise TableError(
+            f"The scoring function returned {value}; subsets can only be compared by finite scores.",
+            hint="use another scoring.",
+        )
     return value
 
 
 @dataclass(eq=False)
 class Refits(SubsetScorer):
-    """Fit and score any estimator anew for every subset and fold, so many subsets at a time."""
+    """Refit and score any estimator for every subset and fold, with several subsets in parallel."""
 
     how: ClassVar[str] = "refitting"
     estimator: Any
@@ -127,7 +132,7 @@ class Refits(SubsetScorer):
         self.d = self.folds.rows.d
 
     def scores(self, subsets: list[Subset]) -> list[float]:
-        """A refit for each."""
+        """Return the score of each subset by refitting."""
         if self.n_jobs in (None, 1):
             found = []
             for subset in subsets:
@@ -163,21 +168,21 @@ def _refit_score(estimator: Any, folds: Folds, subset: Subset) -> float:
 
 @dataclass(slots=True, eq=False)
 class _Fold:
-    """What is kept of a fold: each attribute's term, and the answers to compare with."""
+    """The cached values of a fold: the term of each attribute, and the true classes."""
 
     classes: NDArray[Any]
-    prior: Floats  # (rows, classes)
-    shares: Floats  # of the classes: the answer without any attribute, as of any other estimator
-    terms: list[Floats]  # (rows, classes) each
-    target: NDArray[Any]  # codes
+    prior: Floats  # shape (rows, classes)
+    frequencies: Floats  # log class frequencies: the prediction of the empty subset, as for any other estimator
+    terms: list[Floats]  # one array of shape (rows, classes) for each attribute
+    target: NDArray[Any]  # class codes
     y: NDArray[Any]
     weights: NDArray[Any] | None
     fallback: int
 
     def base(self, subset: Subset) -> Floats:
-        """Log P(class) and the terms of a subset."""
+        """Return log P(class) plus the terms of a subset."""
         if not subset:
-            return np.tile(self.shares, (len(self.prior), 1))
+            return np.tile(self.frequencies, (len(self.prior), 1))
         total = self.prior.copy()
         for a in subset:
             total += self.terms[a]
@@ -185,7 +190,7 @@ class _Fold:
 
 
 class CachedTerms(SubsetScorer):
-    """A naive Bayes whose terms are computed once for each fold, on all columns: a subset is a sum of terms."""
+    """Score a naive Bayes model by terms that are computed once for each fold; a subset is a sum of terms."""
 
     how = "adding terms"
 
@@ -193,24 +198,24 @@ class CachedTerms(SubsetScorer):
         self.d = folds.rows.d
         names = folds.rows.frame.names
         self.folds = [_kept(model, folds, test, names) for model, (_, test) in zip(models, folds.splits, strict=True)]
-        self.scorer = None  # of the accuracy: a kernel counts right answers
+        self.scorer = None  # for the accuracy, a kernel counts the correct predictions
         if folds.scoring not in (None, "accuracy"):
             from sklearn.metrics import check_scoring
 
             self.scorer = check_scoring(estimator, folds.scoring)
 
     def scores(self, subsets: list[Subset]) -> list[float]:
-        """The sum of the terms of each."""
+        """Return the score of each subset from the sum of its terms."""
         nothing = [[np.zeros_like(fold.prior)] for fold in self.folds]
         return [self._means([fold.base(subset) for fold in self.folds], nothing)[0] for subset in subsets]
 
     def adding(self, base: Subset, more: Sequence[int]) -> list[float]:
-        """One addition for each."""
+        """Return the score after adding each attribute, with one addition for each."""
         terms = [[fold.terms[a] for a in more] for fold in self.folds]
         return self._means([fold.base(base) if base else fold.prior for fold in self.folds], terms)
 
     def dropping(self, base: Subset) -> list[float]:
-        """The sum of those before and of those after each: nothing is subtracted, so no rounding is left over."""
+        """Return the score without each attribute from prefix and suffix sums, which avoids subtraction errors."""
         if len(base) == 1:
             return self.scores([()])
         before = [_running(fold, base, fold.prior) for fold in self.folds]
@@ -218,7 +223,7 @@ class CachedTerms(SubsetScorer):
         return [self._means([sums[i] for sums in before], [[sums[i]] for sums in after])[0] for i in range(len(base))]
 
     def every(self, sizes: range) -> Iterator[tuple[Subset, float]]:
-        """Depth first, so that each subset costs one addition."""
+        """Yield all subsets depth first, so that each costs one addition."""
         if 0 in sizes:
             yield (), self.scores([()])[0]
         yield from self._below((), [fold.prior for fold in self.folds], sizes)
@@ -239,22 +244,22 @@ class CachedTerms(SubsetScorer):
         if self.scorer is None:
             work = list(zip(self.folds, bases, terms, strict=True))
             threads = None if sum(base.size * len(t) for _, base, t in work) > 1 << 16 else 1
-            shares = _kernels.over_items(work, lambda item: _right(*item), threads)
+            values = _kernels.over_items(work, lambda item: _right(*item), threads)
         else:
-            shares = [self._judged(*item) for item in zip(self.folds, bases, terms, strict=True)]
+            values = [self._scored(*item) for item in zip(self.folds, bases, terms, strict=True)]
         self._report(len(terms[0]))
-        means: list[float] = np.mean(shares, axis=0).tolist()
+        means: list[float] = np.mean(values, axis=0).tolist()
         return means
 
-    def _judged(self, fold: _Fold, base: Floats, terms: list[Floats]) -> Floats:
+    def _scored(self, fold: _Fold, base: Floats, terms: list[Floats]) -> Floats:
         rows = np.zeros((len(base), 1))
         return np.array(
-            [_score(self.scorer, Answered(fold, base + term), rows, fold.y, fold.weights) for term in terms]
+            [_score(self.scorer, Precomputed(fold, base + term), rows, fold.y, fold.weights) for term in terms]
         )
 
 
 def _running(fold: _Fold, attributes: Subset, start: Floats) -> list[Floats]:
-    """The sums of the terms before each attribute."""
+    """Return the sums of the terms before each attribute."""
     sums = [start]
     for a in attributes[:-1]:
         sums.append(sums[-1] + fold.terms[a])
@@ -262,7 +267,7 @@ def _running(fold: _Fold, attributes: Subset, start: Floats) -> list[Floats]:
 
 
 def _right(fold: _Fold, base: Floats, terms: list[Floats]) -> Floats:
-    """The share of right answers after adding each term."""
+    """Return the accuracy after adding each term."""
     weights = None if fold.weights is None else fold.weights.astype(np.float64)
     total = len(base) if weights is None else weights.sum()
     return np.asarray(_kernels.count_correct(base, terms, fold.target, weights, fold.fallback) / total)
@@ -271,22 +276,29 @@ def _right(fold: _Fold, base: Floats, terms: list[Floats]) -> Floats:
 def _kept(model: Any, folds: Folds, test: NDArray[Any], names: Sequence[str]) -> _Fold:
     X, y = rows_of(folds.rows.X, test), folds.rows.y[test]
     by_name = model.contributions(X)
-    target = model.target_.encode(y)  # a class that the fold never met has a code behind the last
+    target = model.target_.encode(y)  # a class unseen in the fold has a code past the last
     prior = np.tile(model.log_prior_, (len(y), 1))
     fallback = int(np.argmax(model.log_prior_))
     with np.errstate(divide="ignore"):
-        shares = np.log(model.class_count_ / model.class_count_.sum())
+        frequencies = np.log(model.class_count_ / model.class_count_.sum())
     return _Fold(
-        model.classes_, prior, shares, [by_name[name] for name in names], target, y, folds.weights(test), fallback
+        model.classes_,
+        prior,
+        frequencies,
+        [by_name[name] for name in names],
+        target,
+        y,
+        folds.weights(test),
+        fallback,
     )
 
 
 @dataclass(eq=False, repr=False)
-class Answered(Classifier):
-    """Answers already computed, for scikit-learn's scorers."""
+class Precomputed(Classifier):
+    """A classifier with precomputed predictions, for scikit-learn scorers."""
 
-    fold: Any = None  # whose rows they are
-    joint: Any = None  # (rows, classes): log P(class) and the terms
+    fold: Any = None  # the fold of the rows
+    joint: Any = None  # log P(class) plus the terms, of shape (rows, classes)
 
     def __post_init__(self) -> None:
         self.classes_ = self.fold.classes if self.fold is not None else None
@@ -295,7 +307,7 @@ class Answered(Classifier):
         return True
 
     def predict_log_proba(self, X: Any) -> Floats:
-        """Log P(class | row)."""
+        """Return log P(class | row)."""
         out = self.joint.copy()
         if _kernels.normalize(out, "log"):
             lost = np.isnan(out).any(axis=1)
@@ -303,11 +315,11 @@ class Answered(Classifier):
         return np.asarray(out)
 
     def predict_proba(self, X: Any) -> Floats:
-        """P(class | row)."""
+        """Return P(class | row)."""
         return np.exp(self.predict_log_proba(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class."""
+        """Return the most probable class."""
         codes = _kernels.argmax_rows(self.joint)
         codes[~np.isfinite(self.joint[np.arange(len(codes)), codes])] = self.fold.fallback
         return np.asarray(self.fold.classes[codes])

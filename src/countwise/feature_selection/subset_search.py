@@ -1,4 +1,4 @@
-"""The searches over subsets of attributes: exhaustive, greedy forward, ablation."""
+"""Searches over attribute subsets: exhaustive, forward selection, backward elimination."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ __all__ = ["FoundSubset", "Stage", "SubsetScorer", "exhaustive", "greedy"]
 
 Subset = tuple[int, ...]
 
-_EQUAL = 1e-12  # scores closer than this are a tie
+_EQUAL = 1e-12  # scores that differ by less are a tie
 
 
 class SubsetScorer:
-    """Who says how good a subset of attributes is: its mean score over the folds; a new one writes `scores`."""
+    """Base class that scores attribute subsets by their mean score over the folds; subclasses define `scores`."""
 
     how: ClassVar[str]
     d: int  # the number of attributes
     _n_scored = 0
 
     def scores(self, subsets: list[Subset]) -> list[float]:
-        """The score of each subset."""
+        """Return the score of each subset."""
         raise NotImplementedError
 
     def adding(self, base: Subset, more: Sequence[int]) -> list[float]:
-        """The scores of a subset with each of some attributes added."""
+        """Return the scores of a subset with each of some attributes added."""
         return self.scores([tuple(sorted((*base, a))) for a in more])
 
     def dropping(self, base: Subset) -> list[float]:
-        """The scores of a subset without each of its own attributes in turn."""
+        """Return the scores of a subset without each of its attributes in turn."""
         return self.scores([tuple(a for a in base if a != gone) for gone in base])
 
     def every(self, sizes: range) -> Iterator[tuple[Subset, float]]:
-        """All subsets of some sizes with their scores."""
+        """Yield all subsets of some sizes with their scores."""
         subsets = [subset for k in sizes for subset in combinations(range(self.d), k)]
         yield from zip(subsets, self.scores(subsets), strict=True)
 
     def _report(self, more: int) -> None:
-        """So many more subsets are scored: for the progress bar."""
+        """Advance the progress bar by a number of subsets."""
         self._n_scored += more
         listener = progress.current()
         if listener is not None:
@@ -57,35 +57,37 @@ class Stage:
     subset: Subset  # the attributes after it
     score: float
     changed: int | None = None  # the attribute that was added or dropped
-    ties: Subset = ()  # attributes that would have done as well
+    ties: Subset = ()  # attributes that would give the same score
 
 
 @dataclass(frozen=True, slots=True)
 class FoundSubset:
-    """What a search found, how it got there, and why it stopped."""
+    """The result of a search: the best subset, the path to it, and the reason for stopping."""
 
     subset: Subset
     path: list[Stage]
     why: str
-    scores: dict[Subset, float]  # of every subset that was scored
+    scores: dict[Subset, float]  # every scored subset
 
 
-def greedy(judge: SubsetScorer, d: int, *, forward: bool, tol: float, wanted: int | None, empty: bool) -> FoundSubset:
-    """Add the best attribute, or drop the one that is missed least, until that no longer pays or so many are left.
+def greedy(
+    scorer: SubsetScorer, d: int, *, forward: bool, tol: float, wanted: int | None, empty: bool
+) -> FoundSubset:
+    """Add the best attribute, or drop the least useful one, until the score stops improving or the size is reached.
 
-    An addition must gain more than tol; an omission may lose so much.
+    An addition must raise the score by more than tol; a removal may lower it by at most tol.
     """
     current: Subset = () if forward else tuple(range(d))
-    path = [Stage(current, judge.scores([current])[0])] if current or empty else []
+    path = [Stage(current, scorer.scores([current])[0])] if current or empty else []
     scores = {stage.subset: stage.score for stage in path}
     end = wanted
-    why = f"{wanted} attributes were asked for"
+    why = f"the requested number of {wanted} attributes was reached"
     if end is None:
         end = d if forward else int(not empty)
-        why = "no attribute is left" if forward else "no attribute is left to drop"
+        why = f"no attribute is left to {'add' if forward else 'remove'}"
     while len(current) != end:
         changes = [a for a in range(d) if a not in current] if forward else list(current)
-        values = judge.adding(current, changes) if forward else judge.dropping(current)
+        values = scorer.adding(current, changes) if forward else scorer.dropping(current)
         after = [tuple(sorted({*current} ^ {a})) for a in changes]
         scores.update(zip(after, values, strict=True))
         top = max(values)
@@ -94,26 +96,28 @@ def greedy(judge: SubsetScorer, d: int, *, forward: bool, tol: float, wanted: in
         before = path[-1].score if path else None
         if wanted is None and before is not None:
             if forward and not stage.score - before > tol + _EQUAL:
-                why = f"the best addition changes the score by {stage.score - before:+.6g}, not more than {tol:g}"
+                why = (
+                    f"the best addition changes the score by {stage.score - before:+.6g}, which is not above {tol:g}"
+                )
                 break
             if not forward and before - stage.score > tol + _EQUAL:
-                why = f"the best omission loses {before - stage.score:.6g}, more than {tol:g}"
+                why = f"the best removal lowers the score by {before - stage.score:.6g}, which is more than {tol:g}"
                 break
         path.append(stage)
         current = stage.subset
     return FoundSubset(current, path, why, scores)
 
 
-def exhaustive(judge: SubsetScorer, d: int, *, wanted: int | None, empty: bool, limit: int) -> FoundSubset:
-    """Score every subset; the fewest attributes win a tie, then the order of the columns."""
+def exhaustive(scorer: SubsetScorer, d: int, *, wanted: int | None, empty: bool, limit: int) -> FoundSubset:
+    """Score every subset; ties go to the subset with the fewest attributes, then to the first columns."""
     sizes = range(0 if empty else 1, d + 1) if wanted is None else range(wanted, wanted + 1)
     n_subsets = sum(comb(d, k) for k in sizes)
     if n_subsets > limit:
         raise OptionError(
-            f"There are {n_subsets} subsets of {d} attributes; the limit is {limit}.",
-            hint="direction='forward' or 'backward' looks at far fewer; or raise max_subsets.",
+            f"An exhaustive search of {d} attributes has {n_subsets} subsets; the limit is {limit}.",
+            hint="use direction='forward' or 'backward', or increase max_subsets.",
         )
-    scores = dict(judge.every(sizes))
+    scores = dict(scorer.every(sizes))
     top = max(scores.values())
     ties = sorted((s for s, v in scores.items() if v >= top - _EQUAL), key=lambda s: (len(s), s))
     path = []
@@ -122,5 +126,5 @@ def exhaustive(judge: SubsetScorer, d: int, *, wanted: int | None, empty: bool, 
         best = max(of_size.values())
         path.append(Stage(min(s for s, v in of_size.items() if v >= best - _EQUAL), best))
     others = len(ties) - 1
-    tied = f"; {others} other subset{'s' * (others > 1)} score{'s' * (others == 1)} as well" if others else ""
+    tied = f"; {others} other subset{'s have' if others > 1 else ' has'} the same score" if others else ""
     return FoundSubset(ties[0], path, f"all {n_subsets} subsets were scored{tied}", scores)

@@ -1,4 +1,4 @@
-"""Wrappers: choose attributes by how well a model does with them."""
+"""Wrapper selection: attribute subsets are compared by the cross-validated score of a model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from countwise.errors import OptionError, TableError, check_settings
 from countwise.feature_selection.selectors import Selector, flags
-from countwise.feature_selection.subset_scoring import Folds, judge_for
+from countwise.feature_selection.subset_scoring import Folds, scorer_for
 from countwise.feature_selection.subset_search import FoundSubset, SubsetScorer, exhaustive, greedy
 from countwise.naive_bayes.model import NaiveBayesClassifier
 from countwise.progress import bar
@@ -23,52 +23,62 @@ __all__ = ["WrapperSelector"]
 
 @dataclass(eq=False, repr=False)
 class WrapperSelector(Selector):
-    """Choose attributes by the cross-validated score of a model that has only them.
+    """Wrapper selection: search for the attribute subset with the best cross-validated score of a model.
 
-    Works with any scikit-learn estimator, over any table that the estimator takes: columns are
-    passed on as they are. A naive Bayes is not refitted: each attribute's term is computed once for
-    each fold, and a subset is a sum of terms. Sums are rounded in another order than in a refit, which
-    can part or join rows that tie: scores of ranks such as "roc_auc" may then differ in the third digit.
+    It works with any scikit-learn estimator and any table that the estimator accepts. A naive Bayes model is not
+    refitted for each subset: the term of each attribute is computed once for each fold, and a subset is a sum of
+    terms.
 
     Parameters
     ----------
     estimator : estimator, optional
-        Whose score counts; by default a `NaiveBayesClassifier`.
-    direction : {"forward", "backward", "exhaustive"}, default="forward"
-        Add the best attribute while that helps; drop the one that is missed least while that does
-        not hurt (ablation); or score every subset.
+        The model whose score is optimized. By default a `NaiveBayesClassifier`.
+    direction : {'forward', 'backward', 'exhaustive'}, default='forward'
+        'forward' starts without attributes and adds the best one while the score improves. 'backward' starts with all
+        attributes and removes the least useful one while the score does not drop. 'exhaustive' scores every subset.
     n_features_to_select : int, optional
-        Go on to just so many, whatever happens to the score.
-    tol : float, default=0
-        Forward: an addition must gain more than this. Backward: an omission may lose so much.
-    cv : int, splitter or "leave_one_out", default=5
-        The folds, as scikit-learn has them.
+        Continue to exactly this number of attributes, whatever the score. By default the search stops when the score
+        no longer improves.
+    tol : float, default=0.0
+        An addition must raise the score by more than `tol`; a removal may lower it by at most `tol`.
+    cv : int, splitter or 'leave_one_out', default=5
+        Number of folds, a scikit-learn splitter, or leave-one-out.
     scoring : str or callable, optional
-        As scikit-learn has it; by default that of the estimator (accuracy of classifiers).
+        A scikit-learn scoring parameter. By default the `score` method of the estimator, which is the accuracy of
+        classifiers.
     allow_empty : bool, default=False
-        Whether no attribute at all is a choice: then the commonest class, or the mean, answers.
+        Whether the empty subset is allowed. It predicts the class frequencies, or the mean of a numeric target.
     max_subsets : int, default=65536
-        An exhaustive search over more is refused.
+        Largest number of subsets of an exhaustive search; more raise an error.
     n_jobs : int, optional
-        How many subsets are refitted at a time, where refitting is needed.
+        Number of subsets that are refitted in parallel. Ignored for naive Bayes.
     verbose : bool, default=False
-        Show a progress bar.
+        Whether to show a progress bar.
 
     Attributes
     ----------
-    support_ : ndarray of bool
-        Which columns are chosen.
+    support_ : ndarray of bool of shape (n_features_in_,)
+        Mask of the selected columns.
     score_ : float
-        Their score.
+        The cross-validated score of the selected columns.
     path_ : Grid
-        Every step: how many attributes, which one was added or dropped, the score, and which
-        others would have done as well. Ties go to the first column.
+        The steps of the search: number of attributes, attribute added or removed, score, and the attributes that
+        would give the same score. Ties go to the first column.
     scores_ : dict of tuple of str to float
-        Every subset that was scored.
+        The score of every subset that was evaluated.
     why_ : str
-        Why the search stopped.
+        The reason why the search stopped.
     how_ : str
-        "adding terms" or "refitting".
+        How subsets were scored: 'adding terms' or 'refitting'.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of str
+        Names of the columns seen in `fit`, if the table has column names.
+
+    Notes
+    -----
+    The terms of naive Bayes are added in a different order than in a refitted model. Rounding can then create or
+    break ties between rows, so that rank scores such as 'roc_auc' may differ slightly from those of a refit.
 
     Examples
     --------
@@ -83,7 +93,7 @@ class WrapperSelector(Selector):
              3  - wind         0.642857
              2  - temperature  0.785714
     >>> search.why_
-    'the best omission loses 0.285714, more than 0'
+    'the best removal lowers the score by 0.285714, which is more than 0'
     """
 
     estimator: Any = None
@@ -99,22 +109,30 @@ class WrapperSelector(Selector):
     verbose: bool = False
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Search.
+        """Search for the best subset of attributes.
 
         Parameters
         ----------
-        X : any table that the estimator takes
-            Columns are passed on as they are.
+        X : any table that the estimator accepts
+            The columns to select from; they are passed to the estimator unchanged.
         y : array-like or str
             The target of each row, or the name of its column in X.
         sample_weight : array-like, optional
-            A weight for each row, for the estimator and for the scoring.
+            Weight of each row, used for fitting and for scoring.
         groups : array-like, optional
-            For splitters that keep groups together.
+            Group of each row, for splitters that hold out groups together.
 
         Returns
         -------
         self
+            The fitted selector.
+
+        Examples
+        --------
+        >>> from countwise import WrapperSelector, samples
+        >>> tennis = samples.load("tennis")
+        >>> WrapperSelector(cv="leave_one_out").fit(tennis.X, tennis.y).path_["changed"]
+        ['+ outlook', '+ humidity']
         """
         self._check_options()
         rows = labelled(X, y, sample_weight)
@@ -124,23 +142,24 @@ class WrapperSelector(Selector):
         splits = _splits(self.cv, model, rows.frame.n_rows, rows.y, groups)
         if rows.weights is not None and not all(rows.weights[part].any() for split in splits for part in split):
             raise TableError(
-                "All rows of a fold have weight 0: it can neither teach nor judge.", hint="use fewer folds."
+                "All training rows or all test rows of a fold have weight 0; each needs a positive total weight.",
+                hint="use fewer folds.",
             )
         folds = Folds(rows, splits, self.scoring)
         wanted = self._wanted(rows.d)
         with bar("Scoring subsets", unit="subsets") if self.verbose else nullcontext():
-            judge = judge_for(model, folds, self.n_jobs)
-            found = self._searched(judge, rows.d, wanted)
+            scorer = scorer_for(model, folds, self.n_jobs)
+            found = self._searched(scorer, rows.d, wanted)
         self._remember(rows.X, rows.frame)
         self._keep(found)
-        self.how_ = judge.how
+        self.how_ = scorer.how
         return self
 
-    def _searched(self, judge: SubsetScorer, d: int, wanted: int | None) -> FoundSubset:
+    def _searched(self, scorer: SubsetScorer, d: int, wanted: int | None) -> FoundSubset:
         if self.direction == "exhaustive":
-            return exhaustive(judge, d, wanted=wanted, empty=self.allow_empty, limit=self.max_subsets)
+            return exhaustive(scorer, d, wanted=wanted, empty=self.allow_empty, limit=self.max_subsets)
         forward = self.direction == "forward"
-        return greedy(judge, d, forward=forward, tol=float(self.tol), wanted=wanted, empty=self.allow_empty)
+        return greedy(scorer, d, forward=forward, tol=float(self.tol), wanted=wanted, empty=self.allow_empty)
 
     def _keep(self, found: FoundSubset) -> None:
         names = self.names_
@@ -169,10 +188,11 @@ class WrapperSelector(Selector):
             hasattr(self.estimator, "fit") and hasattr(self.estimator, "get_params")
         ):
             raise OptionError(
-                f"estimator={self.estimator!r} is not an estimator.", hint="it needs fit and get_params."
+                f"estimator must have the methods fit and get_params, but {self.estimator!r} does not.",
+                hint="pass an instance of an estimator.",
             )
         if not isinstance(self.tol, int | float | np.number) or not np.isfinite(self.tol):
-            raise OptionError(f"tol must be a number, not {self.tol!r}.")
+            raise OptionError(f"tol must be a finite number, not {self.tol!r}.")
 
     def _wanted(self, d: int) -> int | None:
         wanted = self.n_features_to_select
@@ -180,20 +200,32 @@ class WrapperSelector(Selector):
             return None
         whole = isinstance(wanted, int | np.integer) and not isinstance(wanted, bool)
         if not whole or not 1 <= wanted <= d:
-            raise OptionError(f"n_features_to_select must be a whole number from 1 to {d}, not {wanted!r}.")
+            raise OptionError(f"n_features_to_select must be an integer from 1 to {d}, not {wanted!r}.")
         return int(wanted)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the score against the number of attributes; needs matplotlib.
+        """Draw the score against the number of attributes.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw.
+            Axes to draw on. By default new ones.
 
         Returns
         -------
         matplotlib Axes
+            The axes with the plot.
+
+        See Also
+        --------
+        countwise.plots.plot_search : The same as a function.
+
+        Examples
+        --------
+        >>> from countwise import WrapperSelector, samples
+        >>> tennis = samples.load("tennis")
+        >>> WrapperSelector(cv=2).fit(tennis.X, tennis.y).plot().get_xlabel()
+        'number of attributes'
         """
         from countwise.plots import plot_search
 
@@ -207,7 +239,7 @@ def _splits(cv: Any, model: Any, n_rows: int, y: NDArray[Any], groups: Any) -> l
 
     if isinstance(cv, str):
         if cv != "leave_one_out":
-            raise OptionError(f"cv={cv!r} is unknown.", hint="give a number, a splitter or 'leave_one_out'.")
+            raise OptionError(f"cv must be an integer, a splitter or 'leave_one_out', not {cv!r}.")
         cv = LeaveOneOut()
     splitter = check_cv(cv, y, classifier=is_classifier(model))
     return list(splitter.split(np.zeros((n_rows, 1)), y, groups))

@@ -1,1 +1,1 @@
-"""Files as columns: CSV, Parquet, ARFF."""
+"""Readers of CSV, Parquet and ARFF files."""

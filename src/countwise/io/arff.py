@@ -1,6 +1,6 @@
-"""The ARFF format: a declaration of each attribute, then rows, dense or sparse.
+"""ARFF files: a header that declares the attributes, then dense or sparse rows.
 
-The functions take the lines of a file, so that unpacking and decoding stay with the caller.
+The functions expect decompressed and decoded lines.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.errors import ReadError, did_you_mean, listed
-from countwise.io.paths import told_apart
+from countwise.io.paths import distinct_names
 from countwise.io.pieces import Columns, Options, named, objects, same_columns
 from countwise.io.text_files import lines
 
@@ -25,18 +25,18 @@ __all__ = ["ArffAttribute", "ArffPiece", "arff_pieces", "date_parser", "hints", 
 QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _VALUE = re.compile(rf"\s*(?:({QUOTED})|([^,]*?))\s*(,|$)", re.DOTALL)
 _WORD = re.compile(rf"\s*(?:({QUOTED})|(\S+))()", re.DOTALL)
-# A quotation mark quotes only where a value may begin: the one in "it's" does not.
+# A quotation mark opens a string only where a value may begin: the one in "it's" does not.
 STRING = rf"((?:(?<=[\s,{{}}])|^)(?:{QUOTED}))"
 _COMMENT = re.compile(STRING + r"|(?:(?<=[\s,}])|^)%", re.DOTALL)
 _COMMA = re.compile(STRING + "|,", re.DOTALL)
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPED = {"t": "\t", "n": "\n", "r": "\r"}
 
-Cell = str | None
+Value = str | None
 
 
 def parts_of(text: str) -> list[str]:
-    """Cut at the commas that are not within quotes, leaving the parts as they are."""
+    """Split at the commas outside quotes; the parts are not changed."""
     found: list[str] = []
     start = 0
     for match in _COMMA.finditer(text):
@@ -46,22 +46,25 @@ def parts_of(text: str) -> list[str]:
     return [*found, text[start:]]
 
 
-def cells_of(text: str, width: int, wrong: Callable[[str, str], ReadError]) -> list[Cell]:
-    """Values between commas; a row of several attributes without a comma is cut at white space.
+def values_of(text: str, width: int, wrong: Callable[[str, str], ReadError]) -> list[Value]:
+    """Split a row at commas, or at white space if it has several attributes and no comma.
 
-    `wrong` makes the error, since only the caller knows the line.
+    `wrong` creates an error with the number of the line.
     """
     pattern = _VALUE
     if width != 1 and len(parts_of(text)) == 1:
         pattern = _WORD
-    found: list[Cell] = []
+    found: list[Value] = []
     at = 0
     while True:
         match = pattern.match(text, at)
         if match is None or (match[1] is None and match[2][:1] in ("'", '"')):
-            raise wrong("a quote is not closed, or text follows it.", "write 'it\\'s' for it's.")
+            raise wrong(
+                "a quotation mark is not closed, or text follows the closing one.",
+                "write a quotation mark within a value as \\', for example 'it\\'s'.",
+            )
         if match[1] is None and not match[2]:
-            raise wrong("a value is empty.", "write ? for a missing value, '' for an empty one.")
+            raise wrong("a value is empty.", "write ? for a missing value, or '' for an empty string.")
         plain = None if match[2] == "?" else match[2]
         found.append(plain if match[1] is None else unquoted(match[1]))
         at = match.end()
@@ -72,7 +75,7 @@ def cells_of(text: str, width: int, wrong: Callable[[str, str], ReadError]) -> l
 
 
 def uncommented(text: str) -> str:
-    """The line without a comment: a percent sign begins one where a word may begin, outside quotes."""
+    """Remove the comment of a line: a percent sign outside quotes, where a value may begin, and what follows."""
     for match in _COMMENT.finditer(text) if "%" in text else ():
         if match[1] is None:
             return text[: match.start()].strip()
@@ -80,7 +83,7 @@ def uncommented(text: str) -> str:
 
 
 def unquoted(text: str) -> str:
-    """The text without its quotes, if it has any, and with the escapes within them resolved."""
+    """Remove the quotation marks of a text, if it has any, and replace the escape sequences between them."""
     if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
         return _ESCAPE.sub(lambda match: _ESCAPED.get(match[1], match[1]), text[1:-1])
     return text
@@ -93,7 +96,7 @@ _ZONE = r"Z|UTC|GMT|[+-]\d\d(?::?\d\d)?"
 
 
 def date_parser(pattern: str) -> Callable[[str], float | None]:
-    """A function from a date to seconds since 1970, or to None if the text does not fit Java's pattern."""
+    """Return a function that converts a date in Java's pattern to seconds since 1970, and any other text to None."""
     parts = re.findall(r"'((?:[^']|'')*)'|(([A-Za-z])\3*)|([^A-Za-z'])", pattern)
     expression = ""
     for i, (literal, run, letter, other) in enumerate(parts):
@@ -101,7 +104,7 @@ def date_parser(pattern: str) -> Callable[[str], float | None]:
             following = parts[i + 1][2] if i + 1 < len(parts) else ""
             part = _date_field(letter, len(run), following in "yMdHhmsS" and following != "")
             if f"(?P<{_FIELDS[letter]}>" in expression:
-                raise ValueError(f"two parts for the {_FIELDS[letter]}")
+                raise ValueError(f"two fields for the {_FIELDS[letter]}")
             expression += part
         else:
             expression += re.escape(other or literal.replace("''", "'") or "'")
@@ -115,9 +118,9 @@ def date_parser(pattern: str) -> Callable[[str], float | None]:
 
 
 def _date_field(letter: str, count: int, exact: bool) -> str:
-    """The regular expression of one field; digits are counted only if more digits follow at once."""
+    """Return the regular expression of one field; its number of digits is fixed only if another number follows."""
     if letter not in _FIELDS:
-        raise ValueError(f"the unknown part {letter * count!r}")
+        raise ValueError(f"the unknown field {letter * count!r}")
     if letter in "ZXz":
         body = _ZONE
     elif letter == "a":
@@ -135,10 +138,10 @@ def _seconds(parts: dict[str, str | None]) -> float | None:
     get = {name: text for name, text in parts.items() if text is not None}
     month = get.get("month", "1").lower()
     year = int(get.get("year", "1970"))
-    if len(get.get("year", "1970")) == 2:  # POSIX's century, where Java's would move with the calendar
+    if len(get.get("year", "1970")) == 2:  # the century of POSIX; that of Java depends on the current date
         year += 1900 if year >= 69 else 2000
-    named = _MONTHS.index(month[:3]) if month[:3] in _MONTHS else 0
-    number = int(month) if month.isdigit() else named
+    by_name = _MONTHS.index(month[:3]) if month[:3] in _MONTHS else 0
+    number = int(month) if month.isdigit() else by_name
     day, minute, second = int(get.get("day", "1")), int(get.get("minute", "0")), int(get.get("second", "0"))
     hour = int(get.get("hour", "0"))
     if "hour12" in get:
@@ -159,7 +162,7 @@ def _offset(zone: str) -> int:
 
 
 _ATTRIBUTE = re.compile(rf"@attribute\s+({QUOTED}|[^\s{{'\"][^\s{{]*)\s*(.*)$", re.IGNORECASE | re.DOTALL)
-_CELL = re.compile(r"\s*(\d+)\s+(.*)", re.DOTALL)
+_SPARSE_VALUE = re.compile(r"\s*(\d+)\s+(.*)", re.DOTALL)
 _BRACE = re.compile(STRING + r"|\}", re.DOTALL)
 _WEIGHT = re.compile(r"(.*?)[\s,]*\{([^{}'\"]*)\}$", re.DOTALL)
 _AFTER_SPARSE = re.compile(r"(?:[\s,]*\{([^{}'\"]*)\})?$")
@@ -171,7 +174,16 @@ _DEFAULT_DATE = "yyyy-MM-dd'T'HH:mm:ss"
 
 @dataclass(frozen=True, slots=True)
 class ArffAttribute:
-    """One declared attribute.
+    """Declaration of one attribute.
+
+    Parameters
+    ----------
+    name : str
+        Name of the attribute.
+    kind : {'nominal', 'numeric', 'text', 'date'}
+        Type of the attribute.
+    detail : tuple of str, str or None, default=None
+        Values of a nominal attribute, or format of a date.
 
     Examples
     --------
@@ -181,12 +193,12 @@ class ArffAttribute:
     """
 
     name: str
-    kind: str  # "nominal", "numeric", "text" or "date"
-    detail: Any = None  # the values of a nominal attribute, or the format of a date
+    kind: str
+    detail: Any = None
 
     @property
     def omitted(self) -> Any:
-        """What a sparse row means by leaving the attribute out: zero, or the first value."""
+        """Value of the attribute in a sparse row that omits it: zero, the first value or an empty string."""
         if self.kind == "nominal":
             return self.detail[0] if self.detail else None
         return "" if self.kind == "text" else 0.0
@@ -194,7 +206,7 @@ class ArffAttribute:
 
 @dataclass(slots=True)
 class ArffPiece:
-    """Some rows: the columns by name, and the weight of each row (1 where none is written).
+    """Chunk of rows: the columns by name, and the weight of each row (1 by default).
 
     Examples
     --------
@@ -209,7 +221,7 @@ class ArffPiece:
 
 
 def hints(lines: Iterable[str], where: str) -> dict[str, tuple[str, Any]]:
-    """The kind and the detail (see `ArffAttribute`) of each attribute that the header declares, by name.
+    """Return the type and the detail of each declared attribute by name; see `ArffAttribute`.
 
     Examples
     --------
@@ -221,9 +233,9 @@ def hints(lines: Iterable[str], where: str) -> dict[str, tuple[str, Any]]:
 
 
 def pieces(lines: Iterable[str], where: str, rows: int) -> Iterator[ArffPiece]:
-    """The rows in pieces of so many at most; one empty piece if there are none.
+    """Read chunks of at most `rows` rows; a file without rows yields one empty chunk.
 
-    Numeric attributes and dates (seconds since 1970, UTC) are float64, the others object arrays of str.
+    Numeric attributes and dates (seconds since 1970, UTC) become float64 arrays, others object arrays of str.
 
     Examples
     --------
@@ -235,25 +247,25 @@ def pieces(lines: Iterable[str], where: str, rows: int) -> Iterator[ArffPiece]:
     """
     reader = _ArffReader(lines, where)
     block: list[_Row] = []
-    some = False
+    any_chunk = False
     for row in reader.rows():
         block.append(row)
         if len(block) == rows:
-            yield reader.piece(block)
-            block, some = [], True
-    if block or not some:
-        yield reader.piece(block)
+            yield reader.chunk(block)
+            block, any_chunk = [], True
+    if block or not any_chunk:
+        yield reader.chunk(block)
 
 
 @dataclass(slots=True)
 class _Row:
     line: int
-    cells: Sequence[Cell] | dict[int, Cell]
+    values: Sequence[Value] | dict[int, Value]
     weight: float | None = None
 
 
 class _ArffReader:
-    """Header and rows of one file, with the number of the line being read for messages."""
+    """Reader of one file; it knows the number of the current line for error messages."""
 
     def __init__(self, lines: Iterable[str], where: str) -> None:
         self.lines = enumerate(lines, 1)
@@ -275,7 +287,7 @@ class _ArffReader:
             if word == "@attribute":
                 attribute = self._attribute(text)
                 if attribute.name in found:
-                    raise self.wrong(f"the attribute {attribute.name!r} is declared twice.", "rename one of them.")
+                    raise self.wrong(f"attribute {attribute.name!r} is declared twice.", "rename one of them.")
                 found[attribute.name] = attribute
             elif word == "@data":
                 if not found:
@@ -283,13 +295,18 @@ class _ArffReader:
                 return list(found.values())
             elif word and word != "@relation":
                 known = did_you_mean(word, ["@relation", "@attribute", "@data"])
-                raise self.wrong(f"{word!r} is not a declaration.", known or "is this an ARFF file?")
-        raise ReadError(f"{self.where!r} has no @data line.", hint="is the file complete, and an ARFF file?")
+                raise self.wrong(
+                    f"{word!r} is not one of the declarations @relation, @attribute and @data.",
+                    known or "check that this is an ARFF file.",
+                )
+        raise ReadError(
+            f"{self.where!r} has no @data line.", hint="check that the file is complete and that it is an ARFF file."
+        )
 
     def _attribute(self, text: str) -> ArffAttribute:
         match = _ATTRIBUTE.match(text)
         if not match:
-            raise self.wrong("an attribute needs a name and a type.", "write @attribute name numeric.")
+            raise self.wrong("the attribute has no name or no type.", "write, for example, @attribute name numeric.")
         name, rest = unquoted(match[1]), match[2].strip()
         if rest.startswith("{"):
             return self._nominal(name, rest)
@@ -302,22 +319,30 @@ class _ArffReader:
             return ArffAttribute(name, "text")
         if kind == "date":
             pattern = unquoted(rest) if rest else _DEFAULT_DATE
-            self._dates(pattern)  # complain here, not at the first row
+            self._dates(pattern)  # reports an invalid format before any row is read
             return ArffAttribute(name, "date", pattern)
         if kind == "relational":
-            raise self.wrong(f"the attribute {name!r} is relational, a table in a cell.", "flatten it.")
+            raise self.wrong(
+                f"attribute {name!r} is relational (each value is a table), which is not supported.",
+                "replace it with attributes of other types.",
+            )
         known = did_you_mean(kind, ["numeric", "real", "integer", "string", "date"])
         shown = f"{word} {rest}".strip()
-        raise self.wrong(f"the attribute {name!r} has the unknown type {shown!r}.", known or "nominal: {a, b, c}.")
+        raise self.wrong(
+            f"attribute {name!r} has the unknown type {shown!r}.",
+            known or "use numeric, real, integer, string, date or a list of values {a, b, c}.",
+        )
 
     def _nominal(self, name: str, text: str) -> ArffAttribute:
         if not text.endswith("}"):
-            raise self.wrong(f"the values of {name!r} do not end with a brace.", "write {a, b, c} in one line.")
+            raise self.wrong(
+                f"the list of the values of {name!r} has no closing brace.", "write {a, b, c} in one line."
+            )
         inner = text[1:-1].strip()
-        values = [value if value is not None else "?" for value in cells_of(inner, 0, self.wrong)] if inner else []
-        twice = next((value for i, value in enumerate(values) if value in values[:i]), None)
-        if twice is not None:
-            raise self.wrong(f"{name!r} declares the value {twice!r} twice.", "leave one out.")
+        values = [value if value is not None else "?" for value in values_of(inner, 0, self.wrong)] if inner else []
+        duplicate = next((value for i, value in enumerate(values) if value in values[:i]), None)
+        if duplicate is not None:
+            raise self.wrong(f"{name!r} declares the value {duplicate!r} twice.", "remove one of them.")
         return ArffAttribute(name, "nominal", tuple(values))
 
     # ---------------------------------------------------------------- rows
@@ -330,133 +355,140 @@ class _ArffReader:
             if not text or text[0] == "%":
                 continue
             if "," in text and _PLAIN.isdisjoint(text):  # nearly every row: nothing to unquote
-                cells: list[Cell] = [None if c == "?" else c for c in map(str.strip, text.split(","))]
-                row = _Row(line, cells_of(text, width, self.wrong) if "" in cells else cells)
+                values: list[Value] = [None if v == "?" else v for v in map(str.strip, text.split(","))]
+                row = _Row(line, values_of(text, width, self.wrong) if "" in values else values)
             else:
-                row = self._careful(uncommented(text), width)
-            if not isinstance(row.cells, dict) and len(row.cells) != width:
-                message = f"{len(row.cells)} values, where {width} attributes are declared."
+                row = self._parsed(uncommented(text), width)
+            if not isinstance(row.values, dict) and len(row.values) != width:
+                n = len(row.values)
+                message = f"the row has {n} value{'s' * (n != 1)}, but {width} attributes are declared."
                 raise self.wrong(message, "quote values that contain a comma or a space.")
             yield row
 
     def weighted(self) -> bool:
-        """Whether a row has a weight; only rows that end with a brace are looked at."""
+        """Return whether any row has a weight; only rows that end with a brace are parsed."""
         for line, raw in self.lines:
             self.line = line
             text = uncommented(raw)
-            if text.endswith("}") and self._careful(text, len(self.attributes)).weight is not None:
+            if text.endswith("}") and self._parsed(text, len(self.attributes)).weight is not None:
                 return True
         return False
 
-    def _careful(self, text: str, width: int) -> _Row:
-        """A row that may be sparse, weighted or quoted."""
+    def _parsed(self, text: str, width: int) -> _Row:
+        """Parse a row that may be sparse, weighted or quoted."""
         if text.startswith("{"):
             end = next((found.start() for found in _BRACE.finditer(text) if found[1] is None), len(text))
             match = _AFTER_SPARSE.match(text, end + 1)
             if end == len(text) or not match:
-                message = "a sparse row without its closing brace."
+                message = "the sparse row has no closing brace."
                 raise self.wrong(message, "write {index value, index value}.")
             return _Row(self.line, self._sparse(text[1:end], width), self._weight(match[1]))
         match = _WEIGHT.match(text) if text.endswith("}") else None
         if match:
-            return _Row(self.line, cells_of(match[1], width, self.wrong), self._weight(match[2]))
-        return _Row(self.line, cells_of(text, width, self.wrong))
+            return _Row(self.line, values_of(match[1], width, self.wrong), self._weight(match[2]))
+        return _Row(self.line, values_of(text, width, self.wrong))
 
     def _weight(self, text: str | None) -> float | None:
         if text is None:
             return None
         if not _NUMBER.fullmatch(text.strip()) or not 0 <= float(text) < np.inf:
-            raise self.wrong(f"{text.strip()!r} is not a weight.", "a weight is a number, 0 or more, as in {2.5}.")
+            raise self.wrong(
+                f"the weight {text.strip()!r} is not a number >= 0.", "write the weight in braces, for example {2.5}."
+            )
         return float(text)
 
-    def _sparse(self, text: str, width: int) -> dict[int, Cell]:
-        cells: dict[int, Cell] = {}
+    def _sparse(self, text: str, width: int) -> dict[int, Value]:
+        values: dict[int, Value] = {}
         for part in parts_of(text) if text.strip() else ():
-            match = _CELL.match(part)
+            match = _SPARSE_VALUE.match(part)
             if not match or int(match[1]) >= width:
-                message = f"{part.strip()!r} is not an index below {width} and a value."
+                message = f"{part.strip()!r} is not an index from 0 to {width - 1} followed by a value."
                 raise self.wrong(message, "write {index value, index value}; the first attribute has index 0.")
             index, value = int(match[1]), match[2].strip()
-            if index in cells:
-                raise self.wrong(f"the index {index} occurs twice.", "give each attribute one value.")
-            cells[index] = None if value == "?" else unquoted(value)
-        return cells
+            if index in values:
+                raise self.wrong(f"index {index} occurs twice.", "write one value for each attribute.")
+            values[index] = None if value == "?" else unquoted(value)
+        return values
 
     # ---------------------------------------------------------------- columns
 
-    def piece(self, block: list[_Row]) -> ArffPiece:
-        """The columns of some rows."""
+    def chunk(self, block: list[_Row]) -> ArffPiece:
+        """Convert rows to columns."""
         weights = np.array([1.0 if row.weight is None else row.weight for row in block], dtype=np.float64)
-        sparse = any(isinstance(row.cells, dict) for row in block)
-        across = list(zip(*(row.cells for row in block), strict=True)) if block and not sparse else []
+        sparse = any(isinstance(row.values, dict) for row in block)
+        transposed = list(zip(*(row.values for row in block), strict=True)) if block and not sparse else []
         columns = {
-            a.name: self._convert(a, across[i], block) if across else self._filled(a, i, block)
+            a.name: self._convert(a, transposed[i], block) if transposed else self._filled(a, i, block)
             for i, a in enumerate(self.attributes)
         }
         return ArffPiece(columns, weights)
 
     def _filled(self, attribute: ArffAttribute, index: int, block: list[_Row]) -> NDArray[Any]:
-        """A column of which sparse rows leave out some values."""
-        there = np.array([not isinstance(row.cells, dict) or index in row.cells for row in block], dtype=bool)
-        given = [row for row, known in zip(block, there, strict=True) if known]
-        values = self._convert(attribute, [row.cells[index] for row in given], given)
+        """Convert a column in which sparse rows omit values."""
+        present = np.array([not isinstance(row.values, dict) or index in row.values for row in block], dtype=bool)
+        given = [row for row, known in zip(block, present, strict=True) if known]
+        values = self._convert(attribute, [row.values[index] for row in given], given)
         out = np.full(len(block), attribute.omitted, dtype=values.dtype)
-        out[there] = values
+        out[present] = values
         return out
 
-    def _convert(self, attribute: ArffAttribute, cells: Sequence[Cell], rows: list[_Row]) -> NDArray[Any]:
-        """The cells as an array; a cell that its attribute does not allow is named."""
+    def _convert(self, attribute: ArffAttribute, texts: Sequence[Value], rows: list[_Row]) -> NDArray[Any]:
+        """Convert the values of a column to an array; an invalid value is an error."""
         if attribute.kind == "text":
-            return objects(cells)
+            return objects(texts)
         values: list[Any]
         if attribute.kind == "nominal":
-            known: dict[Cell, Cell] = {value: value for value in attribute.detail}
-            values = [known.get(cell) for cell in cells]
+            known: dict[Value, Value] = {value: value for value in attribute.detail}
+            values = [known.get(text) for text in texts]
         elif attribute.kind == "date":
             parse = self._dates(attribute.detail)
-            values = [None if cell is None else parse(cell) for cell in cells]
+            values = [None if text is None else parse(text) for text in texts]
         else:
             number = _NUMBER.fullmatch
-            values = [None if cell is None or not number(cell) else float(cell) for cell in cells]
+            values = [None if text is None or not number(text) else float(text) for text in texts]
         if None in values:
-            for cell, value, row in zip(cells, values, rows, strict=True):
-                if value is None and cell is not None:
-                    raise self._stranger(attribute, cell, row.line)
+            for text, value, row in zip(texts, values, rows, strict=True):
+                if value is None and text is not None:
+                    raise self._invalid(attribute, text, row.line)
         return objects(values) if attribute.kind == "nominal" else np.array(values, dtype=np.float64)
 
-    def _stranger(self, attribute: ArffAttribute, cell: str, line: int) -> ReadError:
-        hint = "write ? if it is missing."
+    def _invalid(self, attribute: ArffAttribute, text: str, line: int) -> ReadError:
+        hint = "write ? for a missing value."
         if attribute.kind == "nominal":
-            what = f"its values are {listed(attribute.detail)}."
-            hint = did_you_mean(cell, attribute.detail) or f"add it to the declaration, or {hint}"
+            expected = f"one of the declared values {listed(attribute.detail)}"
+            hint = (
+                did_you_mean(text, attribute.detail) or "add it to the declaration, or write ? for a missing value."
+            )
         else:
-            due = "a number" if attribute.kind == "numeric" else f"a date as {attribute.detail!r}"
-            what = f"{due} is expected."
-        return self.wrong(f"{attribute.name!r} is {cell!r}; {what}", hint, line)
+            expected = "a number" if attribute.kind == "numeric" else f"a date in the format {attribute.detail!r}"
+        return self.wrong(f"{attribute.name!r} is {text!r}, which is not {expected}.", hint, line)
 
     def _dates(self, pattern: str) -> Callable[[str], float | None]:
         try:
             return date_parser(pattern)
         except ValueError as error:
-            hint = "known are yyyy MM dd HH hh mm ss SSS a E Z X z and text in single quotes."
+            hint = "use the fields yyyy MM dd HH hh mm ss SSS a E Z X z, and text in single quotes."
             raise self.wrong(f"the date format {pattern!r} has {error}.", hint) from None
 
 
 def arff_pieces(paths: list[Path], rows: int, options: Options) -> Iterator[Columns]:
-    """The rows of all files, at most so many at a time, with the weights as a column if there are any."""
+    """Read the rows of all files in chunks; instance weights, if there are any, become a column."""
     heads = [hints(lines(path, options.encoding), path.name) for path in paths]
     names = named(list(heads[0]), options, paths[0])
     for path, head in zip(paths, heads, strict=True):
         same_columns(list(heads[0]), list(head), (paths[0], path))
-        odd = next((name for name in head if head[name][0] != heads[0][name][0]), None)
-        if odd is not None:
-            one, other = told_apart(paths[0], path)
-            message = f"{odd!r} is {heads[0][odd][0]} in {one!r} and {head[odd][0]} in {other!r}."
-            raise ReadError(message, hint="read files with different attributes apart.")
+        differs = next((name for name in head if head[name][0] != heads[0][name][0]), None)
+        if differs is not None:
+            one, other = distinct_names(paths[0], path)
+            message = f"{differs!r} is {heads[0][differs][0]} in {one!r}, but {head[differs][0]} in {other!r}."
+            raise ReadError(message, hint="read files with different attributes separately.")
     weighted = any(_ArffReader(lines(path, options.encoding), path.name).weighted() for path in paths)
     if weighted and options.weight_column in names:
-        message = f"{paths[0].name!r} has instance weights and an attribute {options.weight_column!r}."
-        raise ReadError(message, hint="give another weight_column=...")
+        message = (
+            f"{paths[0].name!r} has instance weights, but the name of their column, "
+            f"{options.weight_column!r}, is also the name of an attribute."
+        )
+        raise ReadError(message, hint="pass another name as weight_column.")
     for path in paths:
         for piece in pieces(lines(path, options.encoding), path.name, rows):
             frame = {name: piece.columns[own] for name, own in zip(names, heads[0], strict=True)}

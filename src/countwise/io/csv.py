@@ -1,4 +1,4 @@
-"""CSV files, cut into cells by the csv module, or by pyarrow if they are large and plain."""
+"""CSV files, parsed by the csv module, or by pyarrow if they are large."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SEPARATORS = ",;\t|"
 
 @dataclass(frozen=True, slots=True)
 class _CsvFile:
-    """One CSV file, how its lines are cut and what its columns are called."""
+    """One CSV file, its delimiter and its column names."""
 
     path: Path
     options: Options
@@ -42,18 +42,18 @@ class _CsvFile:
         except csv.Error:
             raise probe.broken() from None
         if first is None:
-            raise ReadError(f"{path.name!r} is empty.", hint="a table needs a line with the names of its columns.")
+            raise ReadError(f"{path.name!r} is empty.", hint="add a header line with the names of the columns.")
         unnamed = [f"column{i}" for i in range(1, len(first) + 1)]
-        own = [cell.strip(" \t") or other for cell, other in zip(first, unnamed, strict=True)]
+        own = [name.strip(" \t") or other for name, other in zip(first, unnamed, strict=True)]
         return cls(path, options, separator, named(own if options.header else unnamed, options, path))
 
     def rows(self) -> Any:
-        """A csv reader, strict: a stray quotation mark is an error instead of a swallowed line."""
+        """Return a strict csv reader: a stray quotation mark is an error instead of merging lines."""
         text = lines(self.path, self.options.encoding)
         return csv.reader(text, strict=True, **_marks(self.separator, self.options))
 
     def blocks(self, rows: int) -> Iterator[dict[str, Sequence[str]]]:
-        """The cells as text, at most so many rows at a time, by column."""
+        """Read at most `rows` rows at a time: the fields as strings, by column."""
         reader, width = self.rows(), len(self.names)
         try:
             if self.options.header:
@@ -69,27 +69,28 @@ class _CsvFile:
             raise self.broken() from None
 
     def arrow_blocks(self) -> Iterator[dict[str, Any]]:
-        """The cells as arrays of pyarrow, by column."""
+        """Read the fields as pyarrow arrays, by column."""
         width = len(self.names)
         for arrays in csv_arrow.blocks(self.path, self.separator, width, self.options.header):
             yield dict(zip(self.names, arrays, strict=True))
 
     def broken(self) -> ReadError:
-        """Say which line cannot be cut into cells, by reading again one row at a time."""
+        """Return the error for the first line that cannot be parsed, found by reading the file row by row."""
         reader, width, start, skip = self.rows(), len(self.names), 1, self.options.header
         name = self.path.name
         try:
             for row in reader:
                 if row and not skip and len(row) != width:
-                    hint = "are the separator and the quotation mark right? See separator=... and quote=..."
-                    found = f"{len(row)} {'cell' if len(row) == 1 else 'cells'}"
-                    return ReadError(f"Line {start} of {name!r} has {found}, where {width} are expected.", hint=hint)
+                    hint = "check the line, or pass the right separator and quote."
+                    found = f"{len(row)} field{'s' * (len(row) != 1)}"
+                    return ReadError(f"Line {start} of {name!r} has {found}, but {width} are expected.", hint=hint)
                 skip = skip and not row
                 start = reader.line_num + 1
         except csv.Error as error:
             reason = str(error)
-            what = "a quotation mark that is never closed" if "end of data" in reason else f"a bad cell ({reason})"
-            hint = "quote=None takes quotation marks as they are."
+            closed = "end of data" not in reason
+            what = f"an invalid field ({reason})" if closed else "a quotation mark that is never closed"
+            hint = "correct the line, or pass quote=None to read quotation marks as ordinary characters."
             return ReadError(f"The row that begins in line {start} of {name!r} has {what}.", hint=hint)
         return ReadError(f"{name!r} changed while it was read.", hint="read it again.")
 
@@ -102,13 +103,18 @@ def _marks(separator: str, options: Options) -> dict[str, Any]:
 def _check_marks(separator: str, options: Options) -> None:
     for what, mark in (("separator", separator), ("quote", options.quote)):
         if mark is not None and (len(mark) != 1 or mark in "\r\n"):
-            raise ReadError(f"{what}={mark!r} is not a single character.", hint="give one such as ',' or '\"'.")
+            raise ReadError(
+                f"{what} must be a single character, not {mark!r}.",
+                hint="pass, for example, separator=',' or quote='\"'.",
+            )
     if separator == options.quote:
-        raise ReadError(f"The separator and the quotation mark are both {separator!r}.", hint="give different ones.")
+        raise ReadError(
+            f"separator and quote are both {separator!r}.", hint="pass a different character for one of them."
+        )
 
 
 def _sniffed(path: Path, options: Options) -> str:
-    """The separator that cuts the first lines into equally many cells, and into most of them."""
+    """Return the delimiter for which the first lines have the same number of fields, and the most fields."""
     first = list(islice(lines(path, options.encoding), 100))
     best, found = (False, 0.0, 1), ","
     for separator in _SEPARATORS:
@@ -118,7 +124,7 @@ def _sniffed(path: Path, options: Options) -> str:
         except csv.Error:
             continue
         if len(first) == 100:
-            counts.pop()  # the last row may go on beyond these lines
+            counts.pop()  # the last row may continue beyond these lines
         if counts and counts[0] > 1:
             agree = counts.count(counts[0]) / len(counts)
             score = (agree == 1, agree, counts[0])
@@ -128,21 +134,21 @@ def _sniffed(path: Path, options: Options) -> str:
 
 
 def csv_columns(path: Path, options: Options) -> list[str]:
-    """The names of the columns."""
+    """Return the names of the columns."""
     return _CsvFile.open(path, options).names
 
 
 def csv_pieces(paths: list[Path], rows: int, options: Options) -> Iterator[Columns]:
-    """An empty piece, then the rows of all files, at most so many at a time."""
+    """Yield an empty chunk, then the rows of all files in chunks of at most `rows` rows."""
     files = [_CsvFile.open(path, options) for path in paths]
     names = files[0].names
     for file in files:
         same_columns(names, file.names, (paths[0], file.path))
     columns = {name: CsvColumn(options.missing) for name in names}
-    quick = [_look(file, columns, rows) for file in files]
+    arrow = [_look(file, columns, rows) for file in files]
     yield {name: np.empty(0) for name in names}
-    for file, by_arrow in zip(files, quick, strict=True):
-        converted = _arrow_pieces(file, columns, rows) if by_arrow else _pieces(file, columns, rows)
+    for file, by_arrow in zip(files, arrow, strict=True):
+        converted = _arrow_chunks(file, columns, rows) if by_arrow else _chunks(file, columns, rows)
         try:
             yield from converted
         except (OverflowError, ValueError) as error:
@@ -152,27 +158,27 @@ def csv_pieces(paths: list[Path], rows: int, options: Options) -> Iterator[Colum
 
 
 def _look(file: _CsvFile, columns: dict[str, CsvColumn], rows: int) -> bool:
-    """Show all cells of a file to its columns; whether pyarrow was able to cut them."""
+    """Determine the types of the columns from all fields of a file; return whether pyarrow was able to parse it."""
     if csv_arrow.suits(file.path, file.separator, file.options):
         try:
             for arrays in file.arrow_blocks():
-                for name, cells in arrays.items():
-                    csv_arrow.look(columns[name], cells)
+                for name, fields in arrays.items():
+                    csv_arrow.look(columns[name], fields)
             return True
         except csv_arrow.UnfitError:
-            pass  # the rows before are looked at again, which changes nothing
+            pass  # reading the first rows again does not change the types
     for block in file.blocks(rows):
         for name, texts in block.items():
             columns[name].look(texts)
     return False
 
 
-def _pieces(file: _CsvFile, columns: dict[str, CsvColumn], rows: int) -> Iterator[Columns]:
+def _chunks(file: _CsvFile, columns: dict[str, CsvColumn], rows: int) -> Iterator[Columns]:
     for block in file.blocks(rows):
         yield {name: column.convert(block[name]) for name, column in columns.items()}
 
 
-def _arrow_pieces(file: _CsvFile, columns: dict[str, CsvColumn], rows: int) -> Iterator[Columns]:
+def _arrow_chunks(file: _CsvFile, columns: dict[str, CsvColumn], rows: int) -> Iterator[Columns]:
     for arrays in file.arrow_blocks():
         block = {name: csv_arrow.convert(column, arrays[name]) for name, column in columns.items()}
         for start in range(0, len(block[file.names[0]]), rows):

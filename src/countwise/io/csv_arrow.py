@@ -1,14 +1,14 @@
-"""Large CSV files cut into cells by pyarrow, wherever that gives exactly what the csv module gives.
+"""Large CSV files, parsed by pyarrow where the result is exactly that of the csv module.
 
-What a column is and what its cells mean stays with `CsvColumn`. Two facts make this quick:
+`CsvColumn` determines the type of a column and converts its fields. Two properties make this fast:
 
-* `CsvColumn` judges a column by the set of its cells and converts each cell by itself, so that it is enough
-  to show it the distinct ones;
-* of a column of plain decimal numbers even these need not become Python objects: what pyarrow takes for a
-  number, out of nothing but digits, signs, points and exponents, Python takes for the same number.
+* The type of a column depends on the set of its fields only, and each field is converted separately. `CsvColumn`
+  therefore reads the distinct fields only.
+* Fields that consist of digits, signs, points and exponents need not become Python objects: pyarrow and Python
+  convert them to the same numbers.
 
-Anything else in the text (a stray quotation mark, a ragged row, a lone carriage return, bytes that are not
-UTF-8) is `UnfitError`: the csv module then reads the file from the start, and names the line if it is wrong.
+Anything else in the text (a stray quotation mark, a row of another length, a lone carriage return, bytes that are not
+UTF-8) raises `UnfitError`. The csv module then reads the file from the start and reports the line of an error.
 """
 
 from __future__ import annotations
@@ -32,72 +32,74 @@ __all__ = ["UnfitError", "blocks", "convert", "look", "suits"]
 
 SMALLEST = 1 << 22  # bytes of a file below which importing pyarrow takes longer than it saves
 BLOCK = 1 << 22  # bytes of text at a time
-_LONGEST = 16  # blocks that one row may fill before the csv module has to see to it
+_LONGEST = 16  # blocks that one row may fill before the csv module reads the file
 _NUMBER_BYTES = b"0123456789+-.eE"
 
 
 class UnfitError(ValueError):
-    """The csv module has to read this file."""
+    """Raised if the csv module must read the file."""
 
 
 def suits(path: Path, separator: str, options: Options) -> bool:
-    """Whether to try pyarrow: it is installed, and the file is large, UTF-8 and quoted as usual."""
+    """Return whether to use pyarrow: it is installed, and the file is large, in UTF-8 and uses double quotes."""
     try:
         if path.stat().st_size < SMALLEST or options.quote != '"' or not separator.isascii():
             return False
         if options.encoding is not None and codecs.lookup(options.encoding).name != "utf-8":
             return False
-        "".join(options.missing).encode()  # pyarrow looks for these words, so they must be text to it
+        "".join(options.missing).encode()  # pyarrow needs these strings in UTF-8
         import pyarrow.compute
-        import pyarrow.csv  # noqa: F401 - whether it is there is the question
+        import pyarrow.csv  # noqa: F401 - tests whether it is installed
     except (ImportError, LookupError, OSError, UnicodeError):
         return False
     return True
 
 
 def blocks(path: Path, separator: str, width: int, header: bool) -> Iterator[list[Any]]:
-    """The cells of some rows at a time, as one pyarrow array of strings for each column."""
+    """Read some rows at a time, as one pyarrow array of strings for each column."""
     import pyarrow as pa
     from pyarrow import csv as arrow
 
-    names = [str(i) for i in range(width)]  # the real ones may be anything
+    names = [str(i) for i in range(width)]  # the names in the file may not be unique
     marks = arrow.ParseOptions(delimiter=separator, newlines_in_values=True, ignore_empty_lines=True)
     texts = arrow.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False)
-    cell = re.compile(rb'(?<![^\r\n%b])"[^"]*+(?:""[^"]*+)*+"(?![^\r\n%b])' % ((re.escape(separator.encode()),) * 2))
+    quoted = re.compile(
+        rb'(?<![^\r\n%b])"[^"]*+(?:""[^"]*+)*+"(?![^\r\n%b])' % ((re.escape(separator.encode()),) * 2)
+    )
     try:
         for part in _parts(path):
-            _check(part, cell)
-            # One block for the whole part, so that rows are cut apart here only, and not by pyarrow again.
+            _check(part, quoted)
+            # One block for the whole part: pyarrow must not split rows again.
             whole = arrow.ReadOptions(use_threads=False, block_size=len(part) + 1, column_names=names)
             table = arrow.read_csv(pa.BufferReader(part), whole, marks, texts)
             if header and table.num_rows:
                 table, header = table.slice(1), False
             if table.num_rows:
-                cells = [column.combine_chunks() for column in table.columns]
-                if max(int(np.diff(_offsets(each)).max()) for each in cells) > csv.field_size_limit():
-                    raise UnfitError("a cell that the csv module refuses")
-                yield cells
+                fields = [column.combine_chunks() for column in table.columns]
+                if max(int(np.diff(_offsets(each)).max()) for each in fields) > csv.field_size_limit():
+                    raise UnfitError("a field is longer than the limit of the csv module")
+                yield fields
     except (pa.ArrowException, ValueError, OSError, EOFError, zlib.error) as error:
         raise UnfitError(str(error)) from None
 
 
 def _parts(path: Path) -> Iterator[bytes]:
-    """The bytes of whole rows."""
+    """Read the file in parts of complete rows."""
     with opened(path) as raw:
-        held = raw.read(BLOCK).removeprefix(codecs.BOM_UTF8)
+        buffer = raw.read(BLOCK).removeprefix(codecs.BOM_UTF8)
         while more := raw.read(BLOCK):
-            end = _end_of_rows(held)
+            end = _end_of_rows(buffer)
             if end:
-                yield held[:end]
-            held = held[end:] + more
-            if len(held) > _LONGEST * BLOCK:
-                raise UnfitError("a row without an end")
-        if held:
-            yield held
+                yield buffer[:end]
+            buffer = buffer[end:] + more
+            if len(buffer) > _LONGEST * BLOCK:
+                raise UnfitError("a row is too long")
+        if buffer:
+            yield buffer
 
 
 def _end_of_rows(text: bytes) -> int:
-    """Where the last row ends: at a line's end that has an even number of quotation marks before it."""
+    """Return the end of the last complete row: a line end after an even number of quotation marks."""
     end = text.rfind(b"\n")
     odd = text.count(b'"', 0, max(end, 0)) % 2
     while odd:
@@ -107,36 +109,36 @@ def _end_of_rows(text: bytes) -> int:
     return end + 1
 
 
-def _check(part: bytes, cell: re.Pattern[bytes]) -> None:
-    """Refuse text on which pyarrow and the csv module might differ."""
+def _check(part: bytes, quoted: re.Pattern[bytes]) -> None:
+    """Raise an error for text that pyarrow and the csv module may parse differently."""
     if b"\0" in part or (b"\r" in part and part.count(b"\r") != part.count(b"\r\n")):
         raise UnfitError("a NUL byte or a lone carriage return")
-    if part.startswith(codecs.BOM_UTF8):  # pyarrow drops it, but only the first one of a file is a mark
+    if part.startswith(codecs.BOM_UTF8):  # pyarrow drops it, but only the first one in a file is a byte order mark
         raise UnfitError("a byte order mark within the file")
     if not part.isascii():
         part.decode()
-    # Taken from the left, quoted cells are found where they begin, so that a mark left over is a stray one.
-    if b'"' in part and b'"' in cell.sub(b"", part):
+    # Quoted fields are removed from left to right, so that a remaining quotation mark is a stray one.
+    if b'"' in part and b'"' in quoted.sub(b"", part):
         raise UnfitError("a stray quotation mark")
 
 
-def look(column: CsvColumn, cells: Any) -> None:
-    """Rule out what these cells contradict, as `CsvColumn.look` does."""
-    if column.number and _look_at_numbers(column, cells):
+def look(column: CsvColumn, fields: Any) -> None:
+    """Exclude the types that these fields contradict, like `CsvColumn.look`."""
+    if column.number and _look_at_numbers(column, fields):
         return
-    if column.number or column.truth:
-        column.look(cells.unique().to_pylist())
+    if column.number or column.boolean:
+        column.look(fields.unique().to_pylist())
 
 
-def _look_at_numbers(column: CsvColumn, cells: Any) -> bool:
-    """Do so if all cells are plain numbers or missing; False if the answer needs a closer look."""
+def _look_at_numbers(column: CsvColumn, fields: Any) -> bool:
+    """Update the column if all fields are plain numbers or missing; else return False."""
     import pyarrow as pa
     from pyarrow import compute
 
-    gaps = _gaps(column, cells)
-    some = compute.any(gaps).as_py()
-    present = cells.filter(compute.invert(gaps)) if some else cells
-    whole = True
+    missing = _missing(column, fields)
+    has_missing = compute.any(missing).as_py()
+    present = fields.filter(compute.invert(missing)) if has_missing else fields
+    integer = True
     if len(present):
         offsets = _offsets(present)
         starts, ends = offsets[:-1], offsets[1:]
@@ -153,15 +155,15 @@ def _look_at_numbers(column: CsvColumn, cells: Any) -> bool:
             return False
         if not np.isfinite(values).all():
             return False
-        whole = not (b"." in text or b"e" in text or b"E" in text)
-        if whole and int((ends - starts).max()) > 18:  # may not fit into 64 bits
+        integer = not (b"." in text or b"e" in text or b"E" in text)
+        if integer and int((ends - starts).max()) > 18:  # may not fit into 64 bits
             return False
-    column.found_numbers(bool(len(present)), whole=whole, gaps=some)
+    column.found_numbers(bool(len(present)), integer=integer, has_missing=has_missing)
     return True
 
 
 def _leading_zero(data: NDArray[Any], starts: NDArray[Any], ends: NDArray[Any]) -> bool:
-    """Whether a number begins with a zero and another digit; `data` goes on for two bytes after the last."""
+    """Return whether a number begins with a zero and another digit; `data` has two bytes after the last number."""
     first = data[starts]
     at = starts + ((first == ord("+")) | (first == ord("-")))
     zero = at[(data[at] == ord("0")) & (at + 1 < ends)]
@@ -169,30 +171,30 @@ def _leading_zero(data: NDArray[Any], starts: NDArray[Any], ends: NDArray[Any]) 
     return bool(((following >= ord("0")) & (following <= ord("9"))).any())
 
 
-def convert(column: CsvColumn, cells: Any) -> NDArray[Any]:
-    """The cells as an array of the column's type, as `CsvColumn.convert` gives it."""
+def convert(column: CsvColumn, fields: Any) -> NDArray[Any]:
+    """Convert fields to an array of the column's type, like `CsvColumn.convert`."""
     import pyarrow as pa
     from pyarrow import compute
 
-    if column.number and column.filled:
+    if column.number and column.has_values:
         try:
-            if column.whole and not column.gaps:
-                return np.asarray(cells.cast(pa.int64()).to_numpy())
-            known = compute.if_else(_gaps(column, cells), None, cells) if column.gaps else cells
+            if column.integer and not column.has_missing:
+                return np.asarray(fields.cast(pa.int64()).to_numpy())
+            known = compute.if_else(_missing(column, fields), None, fields) if column.has_missing else fields
             return np.asarray(known.cast(pa.float64()).to_numpy(zero_copy_only=False))
         except pa.ArrowInvalid:
             pass  # a plus sign, or spaces around a number
-    coded = cells.dictionary_encode()
+    coded = fields.dictionary_encode()
     return np.asarray(column.convert(coded.dictionary.to_pylist())[coded.indices.to_numpy()])
 
 
-def _gaps(column: CsvColumn, cells: Any) -> Any:
+def _missing(column: CsvColumn, fields: Any) -> Any:
     import pyarrow as pa
     from pyarrow import compute
 
-    return compute.is_in(cells, value_set=pa.array(sorted(column.missing), pa.string()))
+    return compute.is_in(fields, value_set=pa.array(sorted(column.missing), pa.string()))
 
 
-def _offsets(cells: Any) -> NDArray[Any]:
-    """Where the cells begin in the array's bytes, and where the last one ends."""
-    return np.frombuffer(cells.buffers()[1], np.int32)[cells.offset : cells.offset + len(cells) + 1]
+def _offsets(fields: Any) -> NDArray[Any]:
+    """Return the positions in the array's bytes at which the fields begin and the last one ends."""
+    return np.frombuffer(fields.buffers()[1], np.int32)[fields.offset : fields.offset + len(fields) + 1]

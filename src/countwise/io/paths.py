@@ -1,4 +1,4 @@
-"""Which files are meant, and which format each has."""
+"""Paths, patterns and folders: the files they match and the formats of the files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from countwise.errors import ReadError, did_you_mean, listed, warn
 
-__all__ = ["AnyPath", "format_of", "is_paths", "resolved", "told_apart"]
+__all__ = ["AnyPath", "distinct_names", "format_of", "is_paths", "resolved"]
 
 AnyPath = str | os.PathLike[str]
 _FORMATS = {
@@ -23,36 +23,39 @@ _FORMATS = {
 
 
 def is_paths(X: Any) -> bool:
-    """Whether a table is named by a path, a pattern, or a list of them.
+    """Return whether X is a path, a pattern or a list of them.
 
-    A list of texts could also be documents, so that it is one of paths only if each has the ending of a table.
+    A list of strings may also be a list of documents. It is a list of paths only if each has a known extension.
     """
     if isinstance(X, list | tuple):
         return bool(X) and all(
-            isinstance(part, os.PathLike) or (isinstance(part, str) and _kind(Path(part)) is not None) for part in X
+            isinstance(part, os.PathLike) or (isinstance(part, str) and _format(Path(part)) is not None) for part in X
         )
     return isinstance(X, str | os.PathLike)
 
 
 def resolved(paths: AnyPath | Iterable[AnyPath]) -> list[Path]:
-    """The files meant by a path, a pattern, a folder of Parquet files, or several of these.
+    """Return the files of a path, a pattern, a folder of Parquet files, or several of these.
 
-    Files of a pattern or a folder come in the order of their names; several come as they were given.
+    The files of a pattern or a folder are sorted by name; several paths keep their order.
     """
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     if not given:
-        raise ReadError("No file was given.", hint="give at least one path.")
+        raise ReadError("The list of paths is empty.", hint="pass at least one path.")
     found = [file for path in given for file in _files(os.fspath(path))]
-    twice = next((file for file, times in Counter(map(os.path.realpath, found)).items() if times > 1), None)
-    if twice is not None:
-        raise ReadError(f"{Path(twice).name!r} is given twice.", hint="its rows would count twice.")
-    _note_partitions(found)
+    duplicate = next((file for file, times in Counter(map(os.path.realpath, found)).items() if times > 1), None)
+    if duplicate is not None:
+        raise ReadError(
+            f"The file {Path(duplicate).name!r} is given twice, so that its rows would be counted twice.",
+            hint="pass each file once.",
+        )
+    _warn_of_partitions(found)
     return found
 
 
 def _files(text: str) -> list[Path]:
     path = Path(text)
-    # A file may really be called "a[1].csv", so a pattern is only a pattern if no such file exists.
+    # A file may be named "a[1].csv", so the text is a pattern only if no such file exists.
     if not path.exists() and glob.has_magic(text):
         hits = [Path(name) for name in sorted(glob.glob(text, recursive=True))]
         found = [file for hit in hits for file in (_inside(hit) if _is_written_folder(hit) else [hit])]
@@ -63,75 +66,79 @@ def _files(text: str) -> list[Path]:
     if path.is_dir():
         found = _inside(path)
         if not found:
-            raise ReadError(f"{text!r} is a folder without Parquet files.", hint=_instead(path))
+            raise ReadError(f"{text!r} is a folder that contains no Parquet files.", hint=_instead(path))
         return found
     if not path.exists():
-        raise ReadError(f"There is no file {text!r}.", hint=_nearest(path))
+        raise ReadError(f"The file {text!r} does not exist.", hint=_nearest(path))
     return [path]
 
 
 def _is_written_folder(path: Path) -> bool:
-    """Whether a folder is itself called a table, as engines write them: ``rows.parquet/part-0.parquet``."""
-    return path.is_dir() and _kind(path) == "parquet"
+    """Return whether a folder is a table written by an engine, such as ``rows.parquet/part-0.parquet``."""
+    return path.is_dir() and _format(path) == "parquet"
 
 
 def _inside(folder: Path) -> list[Path]:
-    """The Parquet files of a folder and of those in it; what begins with ``_`` or ``.`` is an engine's own."""
+    """Return the Parquet files of a folder and its subfolders; names that begin with ``_`` or ``.`` are metadata."""
     found = []
     for file in folder.rglob("*"):
-        own = any(part[0] in "_." for part in file.relative_to(folder).parts)
-        if not own and _kind(file) == "parquet" and file.is_file():
+        metadata = any(part[0] in "_." for part in file.relative_to(folder).parts)
+        if not metadata and _format(file) == "parquet" and file.is_file():
             found.append(file)
     return sorted(found, key=str)
 
 
 def _instead(folder: Path) -> str:
-    """A pattern for the tables that a folder does hold."""
-    endings = Counter(file.suffix for file in folder.iterdir() if file.is_file() and _kind(file) is not None)
+    """Suggest a pattern for the tables in a folder."""
+    endings = Counter(file.suffix for file in folder.iterdir() if file.is_file() and _format(file) is not None)
     if not endings:
-        return "name a file, or a pattern such as 'folder/*.csv'."
+        return "pass a file, or a pattern such as 'folder/*.csv'."
     return f"did you mean {str(folder / ('*' + endings.most_common(1)[0][0]))!r}?"
 
 
 def _nearest(path: Path) -> str:
-    """What is there under a name like the one that is not."""
+    """Suggest an existing file with a similar name."""
     folder = path.parent
     if glob.has_magic(str(folder)):
-        return "check the folder and the ending."
+        return "check the folder and the extension."
     if not folder.is_dir():
-        return f"there is no folder {str(folder)!r}."
+        return f"check the folder: {str(folder)!r} does not exist."
     names = [entry.name for entry in folder.iterdir()]
     if glob.has_magic(path.name):
         endings = {os.path.splitext(name)[1] for name in names} & set(_FORMATS)
         names = sorted({os.path.splitext(path.name)[0] + ending for ending in endings})
         names = [name for name in names if name != path.name and any(folder.glob(name))]
-    return did_you_mean(path.name, names) or "check the spelling and the working folder."
+    return did_you_mean(path.name, names) or "check the spelling and the working directory."
 
 
-def _note_partitions(files: list[Path]) -> None:
-    """Folders such as ``year=2024`` may stand for a column; it is not read, and that is said."""
+def _warn_of_partitions(files: list[Path]) -> None:
+    """Warn that folders such as ``year=2024`` do not become columns."""
     if len(files) < 2:
         return
     shared = Path(os.path.commonpath([file.parent for file in map(Path.absolute, files)]))
     below = {part for file in files for part in file.absolute().relative_to(shared).parts[:-1] if "=" in part}
     names = sorted({part.partition("=")[0] for part in below})
     if names:
-        warn(f"Names of folders are not read as columns: {listed(f'{name}=…' for name in names)}.")
+        warn(f"Partition folders do not become columns: {listed(f'{name}=…' for name in names)}.")
 
 
-def told_apart(path: Path, other: Path) -> tuple[str, str]:
-    """Two files by name, or by their whole paths if they are called the same."""
+def distinct_names(path: Path, other: Path) -> tuple[str, str]:
+    """Return the names of two files, or their paths if the names are equal."""
     return (path.name, other.name) if path.name != other.name else (str(path), str(other))
 
 
-def _kind(path: Path) -> str | None:
+def _format(path: Path) -> str | None:
     ending = Path(path.stem).suffix if path.suffix.lower() == ".gz" else path.suffix
     return _FORMATS.get(ending.lower())
 
 
 def format_of(path: Path) -> str:
-    """The format that the ending says: csv, tsv, parquet or arff."""
-    kind = _kind(path)
-    if kind is None:
-        raise ReadError(f"{path.name!r} has no known ending.", hint=f"known are {listed(_FORMATS)}, also with '.gz'.")
-    return kind
+    """Return the format that the extension implies: csv, tsv, parquet or arff."""
+    name = _format(path)
+    if name is None:
+        raise ReadError(
+            f"The format of {path.name!r} is unknown: its extension must be one of {listed(_FORMATS, 99)}, "
+            "optionally followed by '.gz'.",
+            hint="rename the file, or convert it to CSV or Parquet.",
+        )
+    return name

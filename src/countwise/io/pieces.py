@@ -1,4 +1,4 @@
-"""Pieces of a table as plain dicts of arrays: made, joined, cut and compared."""
+"""Chunks of a table: dicts of arrays that the readers build, join and split."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.errors import ReadError, did_you_mean, listed
-from countwise.io.paths import told_apart
+from countwise.io.paths import distinct_names
 
 __all__ = ["Columns", "Options", "named", "objects", "regrouped", "same_columns"]
 
@@ -20,7 +20,7 @@ Columns: TypeAlias = dict[str, NDArray[Any]]
 
 
 def objects(values: Sequence[Any]) -> NDArray[Any]:
-    """An object array that holds the values as they are; ``numpy.array`` would try to make sense of them.
+    """Return an object array of the values; unlike ``numpy.array``, it never converts them.
 
     Examples
     --------
@@ -34,48 +34,50 @@ def objects(values: Sequence[Any]) -> NDArray[Any]:
 
 
 def regrouped(blocks: Iterator[Columns], rows: int) -> Iterator[Columns]:
-    """Join small pieces, the first of which may be empty, into pieces of so many rows."""
-    held = [next(blocks)]
-    count = _length(held[0])
-    some = False
+    """Join small chunks, the first of which may be empty, to chunks of `rows` rows."""
+    buffer = [next(blocks)]
+    count = _length(buffer[0])
+    any_chunk = False
     for block in blocks:
-        held.append(block)
+        buffer.append(block)
         count += _length(block)
         while count >= rows:
-            joined = _joined(held)
+            joined = _joined(buffer)
             yield {name: column[:rows] for name, column in joined.items()}
-            held, some = [{name: column[rows:] for name, column in joined.items()}], True
+            buffer, any_chunk = [{name: column[rows:] for name, column in joined.items()}], True
             count -= rows
-    if count or not some:
-        yield _joined(held)
+    if count or not any_chunk:
+        yield _joined(buffer)
 
 
-def _length(piece: Columns) -> int:
-    return len(next(iter(piece.values())))
+def _length(chunk: Columns) -> int:
+    return len(next(iter(chunk.values())))
 
 
-def _joined(pieces: list[Columns]) -> Columns:
-    """The pieces below each other; empty ones do not decide about types."""
-    filled = [piece for piece in pieces if _length(piece)] or pieces[:1]
-    return {name: np.concatenate([piece[name] for piece in filled]) for name in filled[0]}
+def _joined(chunks: list[Columns]) -> Columns:
+    """Concatenate chunks; empty ones do not affect the dtypes."""
+    nonempty = [chunk for chunk in chunks if _length(chunk)] or chunks[:1]
+    return {name: np.concatenate([chunk[name] for chunk in nonempty]) for name in nonempty[0]}
 
 
 def same_columns(first: Sequence[str], names: Sequence[str], paths: tuple[Path, Path]) -> None:
-    """Refuse a file that has not the columns of the first; their order may differ."""
-    lost = [name for name in first if name not in names]
-    more = [name for name in names if name not in first]
-    if lost or more:
-        one, other = told_apart(*paths)
-        what = f"lacks {listed(lost)}, which {one!r} has" if lost else f"has {listed(more)}, which {one!r} has not"
+    """Raise an error if a file has other columns than the first file; their order may differ."""
+    absent = [name for name in first if name not in names]
+    extra = [name for name in names if name not in first]
+    if absent or extra:
+        one, other = distinct_names(*paths)
+        has, has_not = (one, other) if absent else (other, one)
+        columns = listed(absent or extra)
         raise ReadError(
-            f"The columns differ: {other!r} {what}.",
-            hint=(did_you_mean(lost[0], more) if lost else None) or "read files with different columns apart.",
+            f"The files have different columns: {has!r} has {columns}, but {has_not!r} does not.",
+            hint=(did_you_mean(absent[0], extra) if absent else None)
+            or "read files with different columns separately.",
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The arguments of `countwise.io.readers.read` that say how a file is written."""
+    """Arguments of `countwise.io.readers.read` that describe the format of a file."""
 
     header: bool = True
     separator: str | None = None
@@ -87,17 +89,18 @@ class Options:
 
 
 def named(own: Sequence[str], options: Options, path: Path) -> list[str]:
-    """The columns' names: the caller's if given, checked to be one for each column and each only once."""
+    """Return the column names, from the option `names` or the file; their number and uniqueness are checked."""
     names = list(own if options.names is None else options.names)
     if len(names) != len(own):
         raise ReadError(
-            f"{len(names)} names were given, but {path.name!r} has {len(own)} columns.", hint="give one each."
+            f"names has {len(names)} names, but {path.name!r} has {len(own)} columns.",
+            hint="pass one name for each column.",
         )
-    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
-    if twice is not None:
-        first, second = [i + 1 for i, name in enumerate(names) if name == twice][:2]
+    duplicate = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if duplicate is not None:
+        first, second = [i + 1 for i, name in enumerate(names) if name == duplicate][:2]
         raise ReadError(
-            f"The column name {twice!r} occurs twice in {path.name!r} (columns {first} and {second}).",
-            hint="rename one, or give names=...",
+            f"The column name {duplicate!r} occurs twice in {path.name!r} (columns {first} and {second}).",
+            hint="rename one of the columns, or pass names=[...].",
         )
     return names

@@ -1,11 +1,11 @@
-"""Tables in files: CSV, TSV, Parquet and ARFF, whole or in pieces.
+"""Readers of CSV, TSV, Parquet and ARFF files, as a whole or in chunks.
 
-A piece of a table is a plain ``dict`` of NumPy arrays of one length. A numeric column is ``float64`` or
-``int64``, with NaN where a cell is missing; every other column is an object array of ``str`` (or of ``True``
-and ``False``), with None where a cell is missing.
+A table or a chunk is a ``dict`` of NumPy arrays of equal length. A numeric column is ``float64`` or ``int64``, with
+NaN for missing values. Any other column is an object array of ``str`` (or of ``True`` and ``False``), with None for
+missing values.
 
-A CSV file says nothing about its columns, so its types are decided over the whole file before the first piece
-is handed out: pieces agree with each other and with the file read at once.
+The types of a CSV file are determined from the whole file before the first chunk is returned, so that all chunks have
+the same types.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["MISSING", "Columns", "attribute_hints", "column_names", "read", "rea
 
 MISSING = ("", "?", "NA", "NaN", "nan", "null", "None", "N/A")
 
-_BLOCK = 2048  # rows turned from text into numbers at a time: few enough to stay in the processor's cache
+_BLOCK = 2048  # rows converted at a time; they fit the processor's cache
 
 
 def read(
@@ -43,42 +43,49 @@ def read(
     encoding: str | None = None,
     weight_column: str = "weight",
 ) -> Columns:
-    r"""Read a whole table from a CSV, TSV, Parquet or ARFF file, as its ending says; ``.gz`` may follow.
+    r"""Read a table from CSV, TSV, Parquet or ARFF files.
+
+    The extension determines the format. CSV, TSV and ARFF files may be compressed with gzip (``.csv.gz``).
 
     Parameters
     ----------
-    path : str, path or iterable of them
-        The file; or a pattern such as ``"sales/*.csv"`` (``**`` for folders in folders), a folder of Parquet
-        files, or several files of one format with the same columns.
-    pieces : int, optional
-        Rows held as text at a time. It changes the memory needed, never the result.
-    header : bool
-        Whether the first line of a CSV file names the columns; else they are ``column1``, ``column2``, ...
-    separator : str, optional
-        What stands between two cells of a CSV file. If not given, it is found among comma, semicolon, tab
-        and bar.
-    names : sequence of str, optional
-        Names of the columns, instead of the file's own.
-    missing : iterable of str
-        Cells of a CSV file that stand for a missing value, apart from spaces around them.
-    quote : str or None
-        The quotation mark of a CSV file; None takes quotation marks as they are.
-    encoding : str, optional
-        Character encoding; UTF-8, or UTF-16 with a byte order mark, when not given.
-    weight_column : str
-        Name of the column of instance weights, if an ARFF file has any.
+    path : str, path-like or iterable of them
+        A file, a pattern such as ``"sales/*.csv"`` (``**`` matches subfolders), a folder of Parquet files, or several
+        of these. Several files must have the same format and the same columns; their rows are concatenated.
+    pieces : int or None, default=None
+        Number of rows that are converted at a time. It affects the memory, not the result. None means 2048.
+    header : bool, default=True
+        Whether the first line of a CSV file has the names of the columns. If False, the columns are named
+        ``column1``, ``column2``, ...
+    separator : str or None, default=None
+        Delimiter of a CSV file. None detects a comma, semicolon, tab or vertical bar.
+    names : sequence of str or None, default=None
+        Names of the columns. None uses the names in the file.
+    missing : iterable of str, default=("", "?", "NA", "NaN", "nan", "null", "None", "N/A")
+        Fields of a CSV file that are missing values. Spaces around a field are ignored.
+    quote : str or None, default='"'
+        Quotation mark of a CSV file. None reads quotation marks as ordinary characters.
+    encoding : str or None, default=None
+        Character encoding of a text file. None means UTF-8, or UTF-16 if the file has its byte order mark.
+    weight_column : str, default="weight"
+        Name of the column for the instance weights of an ARFF file. Files without weights get no such column.
 
     Returns
     -------
     dict of str to ndarray
-        The columns, in the file's order.
+        The columns in the order of the file.
+
+    Raises
+    ------
+    ReadError
+        If a file does not exist or cannot be read as a table. The message gives the line where there is one.
 
     Notes
     -----
-    A CSV column is numeric if every cell that is not missing is a decimal number: ``int64`` if all are
-    whole, fit and none is missing, else ``float64``. A leading zero (``007``) marks a code, which stays text.
-    A column of true and false, in one spelling, is boolean. A column with nothing in it is ``float64``.
-    Dates of Parquet and ARFF are seconds since 1970, UTC. Blank lines are skipped.
+    A CSV column is numeric if every non-missing field is a decimal number. It is ``int64`` if all numbers are
+    integers of at most 64 bits and none is missing, else ``float64``. Numbers with leading zeros (``007``) are codes,
+    so that their column is text. A column of true and false in one spelling is boolean. A column without any value
+    is ``float64``. Dates in Parquet and ARFF files become seconds since 1970-01-01, UTC. Blank lines are ignored.
 
     Examples
     --------
@@ -93,17 +100,33 @@ def read(
     >>> frame["rain"]
     array(['no', 'yes'], dtype=object)
     """
-    options = Options(header, separator, quote, names, _words(missing), encoding, weight_column)
+    options = Options(header, separator, quote, names, _missing(missing), encoding, weight_column)
     block = _BLOCK if pieces is None else pieces
-    return next(_pieces(resolved(path), sys.maxsize, block, options))
+    return next(_chunks(resolved(path), sys.maxsize, block, options))
 
 
 def read_pieces(
     paths: AnyPath | Iterable[AnyPath], *, rows: int = 65536, missing: Iterable[str] = MISSING, **options: Any
 ) -> Iterator[Columns]:
-    r"""Read a table of one or more files in pieces of so many rows at most; the other arguments are those of `read`.
+    r"""Read a table from one or more files in chunks.
 
-    A column has one type in all pieces. A table without rows gives one empty piece.
+    A column has the same type in all chunks. A table without rows yields one empty chunk.
+
+    Parameters
+    ----------
+    paths : str, path-like or iterable of them
+        The files, as in `read`.
+    rows : int, default=65536
+        Maximum number of rows of a chunk.
+    missing : iterable of str, default=MISSING
+        Fields of a CSV file that are missing values.
+    **options
+        Other arguments of `read`.
+
+    Yields
+    ------
+    dict of str to ndarray
+        The columns of one chunk.
 
     Examples
     --------
@@ -115,14 +138,25 @@ def read_pieces(
     ...     [piece["temp"] for piece in read_pieces(path, rows=2)]
     [array([32.1, 18. ]), array([19.])]
     """
-    return _pieces(resolved(paths), rows, min(rows, _BLOCK), Options(missing=_words(missing), **options))
+    return _chunks(resolved(paths), rows, min(rows, _BLOCK), Options(missing=_missing(missing), **options))
 
 
 def attribute_hints(path: AnyPath | Iterable[AnyPath], *, encoding: str | None = None) -> dict[str, tuple[str, Any]]:
-    r"""What the file itself, or several files together, declare about their attributes.
+    r"""Return the types that files declare for their attributes.
 
-    ARFF says ``("nominal", values)``, ``("numeric", None)``, ``("text", None)`` or ``("date", format)`` of each;
-    Parquet ``("nominal", values)`` or ``("ordinal", values)`` of categorical columns; other files say nothing.
+    Parameters
+    ----------
+    path : str, path-like or iterable of them
+        The files, as in `read`. The values of a nominal attribute are the union over all files.
+    encoding : str or None, default=None
+        Character encoding of ARFF files.
+
+    Returns
+    -------
+    dict of str to tuple
+        For ARFF, ``("nominal", values)``, ``("numeric", None)``, ``("text", None)`` or ``("date", format)`` of each
+        attribute. For Parquet, ``("nominal", values)`` or ``("ordinal", values)`` of each categorical column. Empty
+        for other formats.
 
     Examples
     --------
@@ -139,14 +173,14 @@ def attribute_hints(path: AnyPath | Iterable[AnyPath], *, encoding: str | None =
         kind = format_of(file)
         declared = hints(lines(file, encoding), file.name) if kind == "arff" else {}
         for name, hint in (parquet_hints(file) if kind == "parquet" else declared).items():
-            word, detail = found.setdefault(name, hint)
-            if isinstance(detail, tuple) and isinstance(hint[1], tuple):  # the values that both files list
-                found[name] = word, tuple(dict.fromkeys((*detail, *hint[1])))
+            first, detail = found.setdefault(name, hint)
+            if isinstance(detail, tuple) and isinstance(hint[1], tuple):
+                found[name] = first, tuple(dict.fromkeys((*detail, *hint[1])))
     return found
 
 
 def column_names(paths: AnyPath | Iterable[AnyPath]) -> list[str]:
-    """The columns of a table as the head of its first file says, before any row is read."""
+    """Return the column names of the first file without reading its rows."""
     file = resolved(paths)[0]
     kind = format_of(file)
     if kind == "parquet":
@@ -156,24 +190,26 @@ def column_names(paths: AnyPath | Iterable[AnyPath]) -> list[str]:
     return csv_columns(file, Options(missing=frozenset(MISSING)))
 
 
-def _words(missing: Iterable[str]) -> frozenset[str]:
-    """The words for missing; a single one may stand by itself."""
+def _missing(missing: Iterable[str]) -> frozenset[str]:
+    """Return the set of the strings that mean a missing value; a single string is accepted too."""
     return frozenset(word.strip(" \t") for word in ([missing] if isinstance(missing, str) else missing))
 
 
-def _pieces(paths: list[Path], rows: int, block: int, options: Options) -> Iterator[Columns]:
-    """Pieces over all files, each of so many rows but the last; an empty one if there is no row at all."""
+def _chunks(paths: list[Path], rows: int, block: int, options: Options) -> Iterator[Columns]:
+    """Read chunks over all files; each but the last has `rows` rows. A table without rows yields an empty chunk."""
     if min(rows, block) < 1:
-        raise ReadError(f"A piece cannot have {min(rows, block)} rows.", hint="give 1 or more.")
-    kinds = {format_of(path).replace("tsv", "csv") for path in paths}
-    if len(kinds) > 1:
-        raise ReadError(f"The files are of different formats: {listed(sorted(kinds))}.", hint="read them apart.")
-    engines: dict[str, Callable[[list[Path], int, Options], Iterator[Columns]]] = {
+        raise ReadError(
+            f"A chunk must have at least 1 row, not {min(rows, block)}.", hint="pass a number of rows >= 1."
+        )
+    formats = {format_of(path).replace("tsv", "csv") for path in paths}
+    if len(formats) > 1:
+        raise ReadError(f"The files have different formats: {listed(sorted(formats))}.", hint="read them separately.")
+    readers: dict[str, Callable[[list[Path], int, Options], Iterator[Columns]]] = {
         "csv": csv_pieces,
         "parquet": parquet_pieces,
         "arff": arff_pieces,
     }
-    kind = kinds.pop()
-    if kind == "parquet":  # already numbers: larger blocks cost the engines less
+    name = formats.pop()
+    if name == "parquet":  # pyarrow is faster with larger blocks
         block = min(rows, 32 * _BLOCK)
-    return regrouped(engines[kind](paths, block, options), rows)
+    return regrouped(readers[name](paths, block, options), rows)

@@ -1,1 +1,1 @@
-"""Naive Bayes over mixed columns."""
+"""Naive Bayes classifier for mixed columns."""

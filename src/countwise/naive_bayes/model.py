@@ -1,4 +1,4 @@
-"""Naive Bayes over mixed columns: each attribute with a distribution of its own, all in one model."""
+"""Naive Bayes classifier for mixed columns, with a separate distribution for each attribute."""
 
 from __future__ import annotations
 
@@ -29,48 +29,64 @@ __all__ = ["NaiveBayesClassifier"]
 
 @dataclass(eq=False, repr=False)
 class NaiveBayesClassifier(GenerativeClassifier):
-    """Naive Bayes for tables as they are: mixed columns, missing values, predictions with their working.
+    """Naive Bayes classifier for mixed columns with missing values.
 
     .. math:: P(c | x) ∝ P(c) ∏_a P(x_a | c)
 
+    Each attribute has its own distribution in each class: nominal, numeric, count and text columns are combined in
+    one model. The factor of a missing value is ignored. Models can be updated (`partial_fit`, `forget`) and merged
+    (``a + b``), and `explain` shows how a prediction is computed.
+
     Parameters
     ----------
-    distributions : str, distribution or mapping of column to either, optional
-        The distribution of each column: "categorical", "bernoulli", "multinomial", "gaussian", "poisson", "kernel",
-        "binned", or "auto" (the one whose leave-one-out log P(class | that column) is best). A single one is used for
-        every column that it suits. By default nominal columns are categorical, numeric ones Gaussian, counts
-        "poisson", texts and sparse blocks multinomial.
-    smoothing : float, {"laplace", "global", "none"}, MEstimate or None, default=1
-        Against zero counts: Laplace's ε; ε in the proportions of all classes together; an m-estimate; none.
-    prior : {"raw", "smoothed", "uniform"}, mapping or array-like, default="raw"
-        P(class): as counted, smoothed like the attributes, uniform, or given.
-    types : mapping of column to kind, str or Schema, optional
-        "nominal", "ordinal", "numeric", "count", "text", "boolean", or an attribute. By default the dtype decides.
-    categorical_features : array-like, optional
-        Nominal columns as scikit-learn declares them: names, positions or a mask.
-    missing : {"ignore", "value"} or mapping of column to either, default="ignore"
-        The factor of a missing value is left out, or its absence is evidence. See `missing_report`.
-    unseen : {"ignore", "share", "error"}, default="ignore"
-        The factor of a value that was never seen in training is left out, gets a share of the imagined counts, or is
-        an error.
+    distributions : str, Distribution, mapping or None, default=None
+        The distribution of each attribute: 'categorical', 'bernoulli', 'multinomial', 'gaussian', 'poisson',
+        'kernel', 'binned', or 'auto', which chooses the distribution with the best leave-one-out log P(class |
+        attribute). A single distribution is used for every column that it suits; a mapping gives the
+        distribution of each named column. By default nominal columns are 'categorical', numeric columns
+        'gaussian', counts 'poisson', text columns and sparse matrices 'multinomial'.
+    smoothing : float, {'laplace', 'global', 'none'}, MEstimate or None, default=1.0
+        Smoothing against zero frequencies. A number is the pseudocount ε of Laplace smoothing, and 'laplace' is
+        the same as 1. 'global' adds one pseudocount in total, divided in proportion to the frequencies over all
+        classes. An `MEstimate` adds m pseudocounts. 0, 'none' and None do not smooth.
+    prior : {'raw', 'smoothed', 'uniform'}, mapping or array-like, default='raw'
+        P(class): the class frequencies, the class frequencies smoothed like the attributes, the same for all
+        classes, or the given probabilities (by class, or in the order of `classes_`).
+    types : mapping, str, Schema or None, default=None
+        The type of each column: 'nominal', 'ordinal', 'numeric', 'count', 'text', 'boolean', or an attribute
+        such as `Ordinal`. A string applies to all columns. By default the type follows from the dtype.
+    categorical_features : array-like or None, default=None
+        The nominal columns in scikit-learn's form: names, positions or a mask.
+    missing : {'ignore', 'value'} or mapping, default='ignore'
+        'ignore' skips the factor of a missing value. 'value' adds a factor for whether the value is missing,
+        which uses informative missingness; see `missing_report`. A mapping gives the option of each named column.
+    unseen : {'ignore', 'share', 'error'}, default='ignore'
+        The treatment of a nominal value that was never seen in training: 'ignore' skips its factor, 'share'
+        gives it the probability of the pseudocount of one extra value, 'error' raises an error.
 
     Attributes
     ----------
-    classes_ : ndarray
-        The classes in order.
+    classes_ : ndarray of shape (n_classes,)
+        The classes in ascending order.
+    class_prior_ : ndarray of shape (n_classes,)
+        P(class).
+    class_count_ : ndarray of shape (n_classes,)
+        The number of training rows (or the total weight) of each class.
     tallies_ : dict
-        All that was learned: the counts of the classes, and a tally for each column.
+        All that was learned: the class counts, and a tally for each column.
     schema_ : Schema
-        What each column is.
+        The type and the values of each column.
     distributions_ : dict
         The distribution of each column.
     densities_ : dict
-        The estimated density of each column, with its parameters in full precision: `prob` of a categorical one,
-        `mean` and `sd` of a Gaussian, `rate`, `bandwidths`, `edges`. `table` prints them.
+        The estimated density of each column, with unrounded parameters: `prob` (categorical), `mean` and `sd`
+        (Gaussian), `rate` (counts), `bandwidths` (kernel), `edges` (binned). `table` prints them.
     choices_ : dict
-        Under "auto": the score of each candidate.
-    class_prior_ : ndarray
-        P(class).
+        The leave-one-out score of each candidate, for the columns with the distribution 'auto'.
+    n_rows_ : int
+        The number of training rows.
+    n_left_out_ : int
+        The number of rows skipped because their target is missing.
 
     Examples
     --------
@@ -94,9 +110,9 @@ class NaiveBayesClassifier(GenerativeClassifier):
     _smooths = True
 
     def _coerce_input(self, X: Any) -> Any:
-        return X  # sparse matrices are blocks of counts
+        return X  # a sparse matrix is a block of counts and stays sparse
 
-    # -- what is counted ----------------------------------------------------------
+    # -- schema and terms -----------------------------------------------------------
 
     def _infer_schema(self, frame: Frame) -> Schema:
         self._check_options(frame)
@@ -104,8 +120,8 @@ class NaiveBayesClassifier(GenerativeClassifier):
         declared = schema if isinstance(self.types, str | Schema) else self.types or ()
         return Schema([a if a.name in declared else self._implied(a) for a in schema.attributes])
 
-    def _asked(self, name: str) -> tuple[Any, bool]:
-        """The distribution that the user asked for, or None, and whether it was for this column by name."""
+    def _requested(self, name: str) -> tuple[Any, bool]:
+        """Return the distribution requested for a column, or None, and whether the column was named."""
         if not isinstance(self.distributions, Mapping):
             return None if self.distributions is None else distribution_from(self.distributions), False
         if name not in self.distributions:
@@ -113,15 +129,15 @@ class NaiveBayesClassifier(GenerativeClassifier):
         try:
             return distribution_from(self.distributions[name]), True
         except OptionError as error:
-            raise OptionError(f"The law of {name!r}: {error.message}", hint=error.hint) from None
+            raise OptionError(f"The distribution of {name!r} is invalid: {error.message}", hint=error.hint) from None
 
     def _implied(self, attribute: Attribute) -> Attribute:
-        """A distribution that the user named for a column also says what the column is."""
-        rule, named = self._asked(attribute.name)
+        """Return the attribute with the type that its requested distribution implies."""
+        rule, named = self._requested(attribute.name)
         return attribute if rule is None else rule.implied_attribute(attribute, named=named)
 
     def _rule(self, attribute: Attribute) -> Any:
-        rule, named = self._asked(attribute.name)
+        rule, named = self._requested(attribute.name)
         if rule is None or not (named or rule.suits(attribute)):
             rule = default_for(attribute)
         return rule.with_defaults(self.smoothing, self.unseen)
@@ -141,30 +157,37 @@ class NaiveBayesClassifier(GenerativeClassifier):
         smoothing = smoothing_of(self.smoothing)
         if self.unseen == "share" and smoothing.estimate is not None and smoothing.estimate.p == "global":
             raise OptionError(
-                "unseen='share' has no meaning with global shares: a value never seen has none.",
-                hint="use Laplace (a number) or MEstimate(m).",
+                "unseen='share' cannot be combined with smoothing='global': an unseen value has no global frequency.",
+                hint="use Laplace smoothing (a number) or MEstimate(m).",
             )
         for option, name in ((self.distributions, "distributions"), (self.missing, "missing")):
             for column in option if isinstance(option, Mapping) else ():
                 if column not in frame.columns:
                     raise OptionError(
-                        f"{name} names {column!r}, which the table does not have.",
-                        hint=did_you_mean(column, frame.columns) or f"it has {listed(frame.columns)}.",
+                        f"{name} refers to column {column!r}, but the table has no such column.",
+                        hint=did_you_mean(column, frame.columns) or f"use one of {listed(frame.columns)}.",
                     )
-        for word in self.missing.values() if isinstance(self.missing, Mapping) else [self.missing]:
-            if word not in ("ignore", "value"):
-                raise OptionError(f"missing={word!r} is unknown.", hint="give 'ignore' or 'value'.")
+        for option in self.missing.values() if isinstance(self.missing, Mapping) else [self.missing]:
+            if option not in ("ignore", "value"):
+                raise OptionError(f"missing must be 'ignore' or 'value', not {option!r}.")
         if self.unseen not in ("ignore", "share", "error"):
-            raise OptionError(f"unseen={self.unseen!r} is unknown.", hint="give 'ignore', 'share' or 'error'.")
+            raise OptionError(f"unseen must be 'ignore', 'share' or 'error', not {self.unseen!r}.")
 
     def _zeros(self) -> tuple[str, str]:
         return (
-            "a value was never counted there, or a number lies beyond all densities",
-            "smoothing=1 keeps counts above 0",
+            "a value has a count of 0 in each class, or a number is too far from the training values",
+            "use smoothing=1, which keeps counts above 0",
         )
 
     def logistic_form(self) -> LogisticForm:
-        """The posterior as a sigmoid of w·x + b, or as a softmax: where every distribution is linear in its value.
+        """Return the posterior as a sigmoid (two classes) or a softmax of a linear function.
+
+        Every distribution must be linear in its value, as 'categorical' and 'poisson' are.
+
+        Returns
+        -------
+        LogisticForm
+            The weights and biases.
 
         Examples
         --------
@@ -185,20 +208,25 @@ class NaiveBayesClassifier(GenerativeClassifier):
     # -- explanations -----------------------------------------------------------------
 
     def explain(self, X: Any, *, row: int = 0, changes: bool = True, interval: float | None = 0.9) -> Working:
-        """The working behind the answer for one row.
+        """Explain the prediction for one row step by step.
+
+        The working lists the prior, the factor of each attribute in each class, their product and the posterior.
 
         Parameters
         ----------
-        X, row
-            The table, and which of its rows.
+        X : table
+            The rows.
+        row : int, default=0
+            The position of the row in X; negative positions count from the end.
         changes : bool, default=True
-            Whether to look for the smallest change that flips the answer.
+            Whether to search for counterfactuals: the smallest changes of the row that change the prediction.
         interval : float or None, default=0.9
-            The credibility of the interval on P(class | row); None for none.
+            The probability of the credible interval of the posterior. None computes no interval.
 
         Returns
         -------
         Working
+            The working. It prints as text, and notebooks show it as a table.
 
         Examples
         --------
@@ -213,11 +241,11 @@ class NaiveBayesClassifier(GenerativeClassifier):
         P(humidity = High | play)     4/5 = 0.8        3/9 = 0.333333     -0.875
         P(wind = Weak | play)         2/5 = 0.4        6/9 = 0.666667     +0.511
         product                       0                8/567 = 0.0141093  +∞
-        share                         0 %              100 %
+        posterior                     0 %              100 %
         <BLANKLINE>
-        play = Yes, with probability 100 %.
-        What would change the answer:
-          outlook = Rain would make it No (63.3 %).
+        play = Yes with probability 100 %.
+        What would change the prediction:
+          outlook = Rain would give No with probability 63.3 %.
         """
         table, one = self._one(X, row)
         working = self._worked(table, one)
@@ -229,27 +257,40 @@ class NaiveBayesClassifier(GenerativeClassifier):
         )
 
     def predict_interval(self, X: Any, *, level: float = 0.9, draws: int = 2000, random_state: int = 0) -> Floats:
-        """A credible interval on P(class | row), from the counts behind it.
+        """Return a credible interval of each posterior P(class | row).
 
-        Each parameter is drawn from its posterior (Dirichlet for tables, normal and chi-square for Gaussians, gamma
-        for rates, the Bayesian bootstrap for kernels), and P(class | row) is recomputed.
+        The interval reflects the uncertainty of the estimated parameters. Parameters are drawn from their posterior
+        distribution: Dirichlet for categorical and multinomial attributes, normal and scaled inverse chi-square for
+        Gaussian attributes, gamma for rates of counts, and the Bayesian bootstrap for kernel densities. For each draw
+        P(class | row) is computed again, and the interval contains the middle part of these values.
 
         Parameters
         ----------
-        X : any table
+        X : table
             The rows.
         level : float, default=0.9
-            The credibility.
-        draws, random_state : int
-            How many draws a row, and their seed.
+            The probability of the interval.
+        draws : int, default=2000
+            The number of draws for each row.
+        random_state : int, default=0
+            The seed of the draws.
 
         Returns
         -------
-        ndarray, shape (rows, classes, 2)
-            Lower and upper ends.
+        ndarray of shape (n_rows, n_classes, 2)
+            The lower and the upper limit for each class.
+
+        Examples
+        --------
+        >>> from countwise import NaiveBayesClassifier, samples
+        >>> tennis = samples.load("tennis")
+        >>> model = NaiveBayesClassifier().fit(tennis.X, tennis.y)
+        >>> low, high = model.predict_interval(tennis.X)[0, 0]
+        >>> bool(low < model.predict_proba(tennis.X)[0, 0] < high)
+        True
         """
         if not 0 < level < 1:
-            raise OptionError(f"level must lie between 0 and 1, not {level!r}.")
+            raise OptionError(f"level must be between 0 and 1, not {level!r}.")
         frame = self._open(X)
         ends = np.empty((frame.n_rows, len(self.classes_), 2))
         for row in range(frame.n_rows):
@@ -267,27 +308,28 @@ class NaiveBayesClassifier(GenerativeClassifier):
         for key, density in self.densities_.items():
             logs = logs + density.draw_log_prob(table[key], draws, rng)
         logs -= logs.max(axis=1, keepdims=True)
-        shares = np.exp(logs)
-        shares /= shares.sum(axis=1, keepdims=True)
-        low, high = np.quantile(shares, [(1 - level) / 2, (1 + level) / 2], axis=0)
+        posterior = np.exp(logs)
+        posterior /= posterior.sum(axis=1, keepdims=True)
+        low, high = np.quantile(posterior, [(1 - level) / 2, (1 + level) / 2], axis=0)
         return tuple((float(a), float(b)) for a, b in zip(low, high, strict=True))
 
     def portrait(self, cls: Any, *, n: int = 0, random_state: int = 0) -> Any:
-        """The typical row of a class, or rows drawn from P(row | class).
+        """Describe a class by the typical value of each attribute, or draw rows from it.
 
         Parameters
         ----------
         cls : object
             The class.
         n : int, default=0
-            0 for the typical row; else how many rows to draw.
+            0 returns the typical values. A positive number draws n rows from P(row | class).
         random_state : int, default=0
             The seed of the draw.
 
         Returns
         -------
         Grid
-            For n = 0 the attribute, its typical value and a remark; else a column an attribute.
+            For n = 0 a row for each attribute with its typical value and a remark; otherwise a column for each
+            attribute.
 
         Examples
         --------
@@ -295,7 +337,7 @@ class NaiveBayesClassifier(GenerativeClassifier):
         >>> rain = samples.load("rain")
         >>> print(NaiveBayesClassifier().fit(rain.X, rain.y).portrait("no"))
         attribute  typical  remark
-        wind       north    60% of them
+        wind       north    60% of the class
         temp       25.0333  ± 6.43843
         """
         self._check_fitted()
@@ -303,11 +345,11 @@ class NaiveBayesClassifier(GenerativeClassifier):
         if cls not in classes:
             raise OptionError(
                 f"There is no class {cls!r}.",
-                hint=did_you_mean(cls, classes) or f"classes are {listed(classes)}.",
+                hint=did_you_mean(cls, classes) or f"use one of the classes {listed(classes)}.",
             )
         c = classes.index(cls)
         if not isinstance(n, int | np.integer) or n < 0:
-            raise OptionError(f"n must be a whole number, 0 or more, not {n!r}.")
+            raise OptionError(f"n must be an integer >= 0, not {n!r}.")
         if n:
             rng = np.random.default_rng(random_state)
             drawn = {key: d.draw(c, n, rng) for key, d in self.densities_.items()}
@@ -322,39 +364,72 @@ class NaiveBayesClassifier(GenerativeClassifier):
         )
 
     def unused_absence(self) -> list[str]:
-        """The columns whose absence depends on the class, and is not used as evidence; see `missing_report`."""
+        """Return the columns whose missingness is informative but not used by the model; see `missing_report`.
+
+        Returns
+        -------
+        list of str
+            The names of the columns.
+
+        Examples
+        --------
+        >>> from countwise import NaiveBayesClassifier, samples
+        >>> credit = samples.load("credit")
+        >>> NaiveBayesClassifier().fit(credit.X, credit.y).unused_absence()
+        ['Income', 'Debt']
+        """
         report = self.missing_report()
-        found = zip(report["attribute"], report["absence is"], strict=True)
-        return [name for name, what in found if what == "evidence" and not self._missing_is_value(name)]
+        found = zip(report["attribute"], report["missingness"], strict=True)
+        return [name for name, what in found if what == "informative" and not self._missing_is_value(name)]
 
     def missing_report(self) -> Grid:
-        """Whether absence depends on the class, for each attribute with missing cells, by a chi-square test.
+        """Test for each attribute with missing values whether its missingness depends on the class.
 
-        Where it is significant, absence is evidence, and ``missing={name: "value"}`` uses it.
+        Missingness is informative if Pearson's chi-square test of independence has a p-value below 0.01. Then
+        ``missing={name: "value"}`` uses it as a factor.
+
+        Returns
+        -------
+        Grid
+            A row for each attribute with missing values: their number, their percentage in each class, the p-value,
+            and whether the missingness is informative.
+
+        Examples
+        --------
+        >>> from countwise import NaiveBayesClassifier, samples
+        >>> credit = samples.load("credit")
+        >>> print(NaiveBayesClassifier().fit(credit.X, credit.y).missing_report())
+        attribute  missing  missing in bad  missing in good  p-value  missingness
+        Home             6            0.3%             0.1%  0.036    not informative
+        Marital          1            0.0%             0.0%  0.53     not informative
+        Job              2            0.2%             0.0%  0.024    not informative
+        Income         381           17.3%             5.1%  4.8e-39  informative
+        Assets          47            1.6%             0.8%  0.027    not informative
+        Debt            18            1.0%             0.2%  3.1e-05  informative
         """
         self._check_fitted()
         classes = self.classes_.tolist()
         total = self.class_count_.astype(np.float64)
         columns: dict[str, list[Any]] = {"attribute": [], "missing": []}
-        columns.update({f"missing in {c}": [] for c in classes}, **{"p-value": [], "absence is": []})
+        columns.update({f"missing in {c}": [] for c in classes}, **{"p-value": [], "missingness": []})
         for part in self.terms_:
             if not part.as_given:
                 continue
-            gone = total - _present(self.tallies_[part.key])
-            if gone.sum() <= 0:
+            missing = total - _present(self.tallies_[part.key])
+            if missing.sum() <= 0:
                 continue
-            p = chi_square(np.stack([gone, total - gone]))[2]
+            p = chi_square(np.stack([missing, total - missing]))[2]
             columns["attribute"].append(part.key)
-            columns["missing"].append(number(float(gone.sum())))
+            columns["missing"].append(number(float(missing.sum())))
             for c, label in enumerate(classes):
-                columns[f"missing in {label}"].append(f"{gone[c] / total[c]:.1%}" if total[c] else "")
+                columns[f"missing in {label}"].append(f"{missing[c] / total[c]:.1%}" if total[c] else "")
             columns["p-value"].append(f"{p:.2g}")
-            columns["absence is"].append("evidence" if p < 0.01 else "noise")
+            columns["missingness"].append("informative" if p < 0.01 else "not informative")
         return Grid(columns)
 
 
 def _present(tally: Any) -> Floats:
-    """How many cells are there, in each class."""
+    """Return the number of non-missing values in each class."""
     if hasattr(tally, "axes"):
         return np.asarray(tally.table.sum(axis=1), dtype=np.float64)
     n = tally.triple[0] if hasattr(tally, "triple") else tally.filled[0] if hasattr(tally, "present") else tally.n

@@ -1,4 +1,4 @@
-"""Learning from instances: distances over mixed columns, nearest neighbors, PEBLS, prototypes, rote learning."""
+"""Instance-based learning: distance metrics for mixed columns, nearest neighbors, PEBLS, prototypes, rote."""
 
 from __future__ import annotations
 

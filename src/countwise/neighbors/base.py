@@ -1,4 +1,4 @@
-"""The base of learners from instances: they keep the rows, search them, and count the votes of those found."""
+"""Base classes of instance-based learners, which store the training rows and search them for neighbors."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ __all__ = ["ClassVotes", "InstanceModel"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassVotes:
-    """Kept rows that vote for their classes, given by code; the prior stands where nobody votes."""
+    """Class votes of stored rows; a query without any vote gets the prior."""
 
     codes: NDArray[Any]
     prior: Floats
 
     def count(self, found: FoundNeighbors, weights: Floats) -> Floats:
-        """The votes for each class, (queries, classes)."""
+        """Return the weighted votes for each class, shape (queries, classes)."""
         n, k = len(found.starts) - 1, len(self.prior)
         cells = found.owner * k + self.codes[found.ids]
         return np.asarray(np.bincount(cells, weights=weights, minlength=n * k).reshape(n, k), dtype=np.float64)
 
-    def shares(self, found: FoundNeighbors, weights: Floats) -> Floats:
-        """The share of the votes of each class, (queries, classes)."""
+    def proportions(self, found: FoundNeighbors, weights: Floats) -> Floats:
+        """Return the proportion of the votes for each class, shape (queries, classes)."""
         votes = self.count(found, weights)
         total = votes.sum(axis=1, keepdims=True)
         return np.where(total > 0, votes / np.where(total > 0, total, 1.0), self.prior)
 
     def best(self, found: FoundNeighbors, weights: Floats) -> NDArray[np.intp]:
-        """The class with most votes; of equals the one that has the nearest row, then the first."""
-        shares = self.shares(found, weights).round(12)
-        tied = shares >= shares.max(axis=1, keepdims=True)
+        """Return the class with the most votes; ties go to the class of the nearest row, then to the first class."""
+        proportions = self.proportions(found, weights).round(12)
+        tied = proportions >= proportions.max(axis=1, keepdims=True)
         best = np.argmax(tied, axis=1)
         for i in np.flatnonzero(tied.sum(axis=1) > 1).tolist():
-            # in the order of distance, then class
+            # neighbors are sorted by distance, then by class
             near = self.codes[found.ids[found.starts[i] : found.starts[i + 1]]]
             among = tied[i][near]
             if among.any():
@@ -58,10 +58,11 @@ class ClassVotes:
 
 
 class InstanceModel(RowModel):
-    """A model that keeps its rows.
+    """A model that stores its training rows.
 
-    They are sorted by target, then weight, then as they were given. Of equally near rows those of the first class are
-    found first, so the order of the training rows does not change the last bit.
+    The rows are sorted by target, then by weight, then by their position in the training table. Among equally distant
+    rows, the search returns those of the first class first. Predictions therefore do not depend on the order of the
+    training rows, not even in the last bit.
     """
 
     metric: Any
@@ -73,18 +74,18 @@ class InstanceModel(RowModel):
     class_count_: Floats
     prior_: Floats
     _votes: ClassVotes
-    _order: Indices  # the number of each kept row in the training table
-    _targets: NDArray[Any]  # its class code, or its numeric target
+    _order: Indices  # the index of each stored row in the training table
+    _targets: NDArray[Any]  # the class code or numeric target of each stored row
     _weights: NDArray[Any] | None
     _frame: Frame
     _rows: Table
     _search: NeighborSearch
-    _n_total: float  # kept rows, by weight
+    _n_total: float  # total weight of the stored rows
 
-    # -- learning ----------------------------------------------------------------
+    # -- fitting -----------------------------------------------------------------
 
     def _metric(self) -> DistanceMetric:
-        """The metric to be fitted, with the model's types."""
+        """Return an unfitted copy of the metric, with the model's column types."""
         settings = metric_of(self.metric).get_params()
         return DistanceMetric(**settings if self.types is None else settings | {"types": self.types})
 
@@ -109,7 +110,7 @@ class InstanceModel(RowModel):
         }
 
     def _derive(self) -> None:
-        """Open the search, and describe the target."""
+        """Build the neighbor search and describe the target."""
         laid = lay(self.metric_.distance_, self._rows, self._frame)
         weights = None if self._weights is None else self._weights.astype(np.float64)
         self._search = NeighborSearch(self.metric_.distance_, laid, weights)
@@ -122,54 +123,63 @@ class InstanceModel(RowModel):
         self.class_count_, self.prior_ = counts, counts / counts.sum()
         self._votes = ClassVotes(self._targets, self.prior_)
 
-    # -- asking ------------------------------------------------------------------------
+    # -- neighbors ---------------------------------------------------------------------
 
     def _layout(self, frame: Frame, start: int, stop: int) -> RowLayout:
-        """Rows start to stop laid out for the search."""
+        """Return rows start to stop in the layout that the search uses."""
         return lay(self.metric_.distance_, self._table(frame, start, stop), frame.slice(start, stop))
 
     def _in_given_order(self) -> Indices:
-        """The kept rows in the order of the training table."""
+        """Return the indices that put the stored rows into the order of the training table."""
         return np.argsort(self._order, kind="stable")
 
     def _training_blocks(self) -> list[tuple[int, int]]:
-        """Blocks of the kept rows, start to stop."""
+        """Return (start, stop) of each block of stored rows."""
         n = len(self._search)
         return [(start, min(start + self._block, n)) for start in range(0, n, self._block)]
 
-    def _left_out(
+    def _other_neighbors(
         self, k: float, start: int, stop: int, penalties: Floats | None = None, *, ties: bool = False
     ) -> tuple[FoundNeighbors, Floats]:
-        """The neighbors of some training rows among the others, and the weight of each.
+        """Return the neighbors of training rows start to stop among all other rows, and the weight of each neighbor.
 
-        A weight of n is n copies: one of them is left out, the others are neighbors.
+        A row of weight n represents n copies: one copy is the query, the other n - 1 are neighbors.
         """
-        asked = self._search.rows.slice(start, stop)
-        found = self._search.nearest(asked, k + 1.0, penalties=penalties, ties=ties)
-        found = found.only(~asked.unknown(self.metric_.distance_)[found.owner])
+        queries = self._search.rows.slice(start, stop)
+        found = self._search.nearest(queries, k + 1.0, penalties=penalties, ties=ties)
+        found = found.only(~queries.unknown(self.metric_.distance_)[found.owner])
         weights = self._search.weights_of(found.ids)
         itself = found.ids == found.owner + start
         weights[itself] = np.maximum(weights[itself] - 1.0, 0.0)
         return found.only(weights > 0), weights[weights > 0]
 
     def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
-        """The nearest training rows.
+        """Find the nearest training rows of each row.
 
         Parameters
         ----------
-        X : any table, optional
-            Columns are found by name, or by place in an array. Without it the training rows, of which none is its own
-            neighbor.
+        X : table, optional
+            Rows to find neighbors for. Columns are matched by name, or by position if X is an array. If omitted, the
+            neighbors of each training row are returned, and no row is its own neighbor.
         n_neighbors : int, optional
-            How many; by default as many as the model uses.
+            Number of neighbors of each row. If omitted, the number that the model uses.
         return_distance : bool, default=True
-            Whether distances are given too.
+            If True, return the distances too.
 
         Returns
         -------
-        distances : ndarray, shape (rows, n_neighbors)
-        rows : ndarray, shape (rows, n_neighbors)
-            Numbers of rows of the training table.
+        distances : ndarray of shape (n_rows, n_neighbors)
+            Distances in ascending order. Only returned if `return_distance` is True.
+        rows : ndarray of shape (n_rows, n_neighbors)
+            Indices of the neighbors in the training table.
+
+        Examples
+        --------
+        >>> from countwise import NeighborsClassifier
+        >>> model = NeighborsClassifier(1).fit({"x": [0.0, 1.0, 4.0]}, ["a", "a", "b"])
+        >>> distances, rows = model.kneighbors({"x": [3.0]}, n_neighbors=2)
+        >>> distances.tolist(), rows.tolist()
+        ([[0.25, 0.5]], [[2, 1]])
         """
         self._check_fitted()
         k = self._k() if n_neighbors is None else n_neighbors
@@ -185,29 +195,41 @@ class InstanceModel(RowModel):
         return (found.distances.reshape(rows.shape), rows) if return_distance else rows
 
     def radius_neighbors(self, X: Any = None, radius: float | None = None, return_distance: bool = True) -> Any:
-        """All training rows within a distance, the nearest first.
+        """Find all training rows within a distance of each row, nearest first.
 
         Parameters
         ----------
-        X, return_distance
-            As for `kneighbors`.
+        X : table, optional
+            Rows to find neighbors for. Columns are matched by name, or by position if X is an array. If omitted, the
+            neighbors of each training row are returned, and no row is its own neighbor.
         radius : float, optional
-            The distance; by default the one that the model uses.
+            The largest distance of a neighbor. If omitted, the radius that the model uses.
+        return_distance : bool, default=True
+            If True, return the distances too.
 
         Returns
         -------
-        distances, rows : ndarray of ndarray
-            As `kneighbors` gives them, an array for each row.
+        distances : ndarray of shape (n_rows,) of ndarray
+            Distances in ascending order, one array for each row. Only returned if `return_distance` is True.
+        rows : ndarray of shape (n_rows,) of ndarray
+            Indices of the neighbors in the training table, one array for each row.
+
+        Examples
+        --------
+        >>> from countwise import NeighborsClassifier
+        >>> model = NeighborsClassifier(1).fit({"x": [0.0, 1.0, 4.0]}, ["a", "a", "b"])
+        >>> model.radius_neighbors({"x": [3.0, 9.0]}, radius=0.5, return_distance=False).tolist()
+        [array([2, 1]), array([], dtype=int64)]
         """
         self._check_fitted()
         radius = getattr(self, "radius", None) if radius is None else radius
         check_value("radius", radius, NumberIn(0))
-        found = self._neighbors(X, np.inf, float(radius))  # type: ignore[arg-type]  # it was checked
+        found = self._neighbors(X, np.inf, float(radius))  # type: ignore[arg-type]  # checked above
         rows = _ragged(self._order[found.ids], found.starts)
         return (_ragged(found.distances, found.starts), rows) if return_distance else rows
 
     def _neighbors(self, X: Any, k: float, radius: float) -> FoundNeighbors:
-        """Rows found for a table, or for the training rows in the order in which they were given."""
+        """Return the neighbors of the rows of X, or of the training rows in the order of the training table."""
         if X is not None:
             frame = self._open(X)
             return self._search.nearest(self._layout(frame, 0, frame.n_rows), k, radius, weighted=False)
@@ -220,7 +242,7 @@ class InstanceModel(RowModel):
         return FoundNeighbors(starts, found.ids[places], found.sums[places], found.distances[places])
 
     def _k(self) -> Any:
-        """The number of neighbors used by default."""
+        """Return the default number of neighbors."""
         return 1
 
     # -- the model file --------------------------------------------------------------
@@ -240,17 +262,17 @@ class InstanceModel(RowModel):
         targets = np.array(state["told"], dtype=np.float64 if self._numbers else np.int64)
         n = len(targets)
         if not self._numbers and n and not (targets.min() >= 0 and targets.max() < len(self.target_.values)):
-            raise ValueError("a class is outside its domain")
+            raise ValueError("a class code is outside the domain of the target")
         if not np.isfinite(targets).all():
-            raise ValueError("the target of a row is not a number")
+            raise ValueError("the target of a row is not a finite number")
         self._targets = targets if self._numbers else targets.astype(np.uint32)
         self._order = np.array(state["order"], dtype=np.int64)
         self._weights = None if state["weights"] is None else np.array(state["weights"])
         columns = {a.name: _revived(a, state["instances"][a.name], n) for a in self.schema_.attributes}
         if len(self._order) != n or (self._weights is not None and len(self._weights) != n) or n == 0:
-            raise ValueError("the rows are not of one length")
+            raise ValueError("the stored columns differ in length, or there is no row")
         if self._weights is not None and not (np.isfinite(self._weights).all() and (self._weights > 0).all()):
-            raise ValueError("a weight is not above 0")
+            raise ValueError("a weight is not a finite number above 0")
         self._rows = Table(columns, n, self._weights)
         given = {a.name: _given(a, columns[a.name], state["texts"]) for a in self.schema_.attributes}
         self._frame = Frame(given, n, named=True)
@@ -270,13 +292,13 @@ def _ragged(flat: NDArray[Any], starts: Indices) -> NDArray[Any]:
 
 def _plain(column: Any) -> Any:
     if isinstance(column, Bag):
-        lost = None if column.missing is None else column.missing.tolist()
+        missing = None if column.missing is None else column.missing.tolist()
         part = slice(int(column.indptr[0]), int(column.indptr[-1]))
         return {
             "starts": (column.indptr - column.indptr[0]).tolist(),
             "words": column.indices[part].tolist(),
             "counts": column.data[part].tolist(),
-            "missing": lost,
+            "missing": missing,
         }
     if column.dtype.kind == "f":
         return [None if x != x else x for x in column.astype(np.float64).tolist()]
@@ -302,21 +324,21 @@ def _revived(a: Any, data: Any, n: int) -> Any:
             and (bag.missing is None or bag.missing.shape == (n,))
         )
         if not sound:
-            raise ValueError(f"the texts of {a.name!r} are not sound")
+            raise ValueError(f"the documents of {a.name!r} are damaged")
         return bag
     if isinstance(a, Nominal):
         codes = np.array(data, dtype=np.int64)
         if codes.shape != (n,) or (n and not (codes.min() >= 0 and codes.max() <= a.missing)):
-            raise ValueError(f"the codes of {a.name!r} do not fit their domain")
+            raise ValueError(f"a code of {a.name!r} is outside its domain, or a row is missing")
         return codes.astype(np.uint32 if a.unseen > 65535 else np.uint16 if a.unseen > 255 else np.uint8)
     numbers = np.array(data, dtype=np.float64)
     if numbers.shape != (n,) or np.isinf(numbers).any():
-        raise ValueError(f"the numbers of {a.name!r} are not sound")
+        raise ValueError(f"{a.name!r} contains infinity, or a row is missing")
     return numbers
 
 
 def _texts(column: Any) -> list[str | None]:
-    """The texts themselves, to be shown."""
+    """Return the original documents, which workings show."""
     cells = column.tolist() if isinstance(column, np.ndarray) else [*column.categories, None]
     if not isinstance(column, np.ndarray):
         cells = [cells[code] for code in column.codes]
@@ -324,7 +346,7 @@ def _texts(column: Any) -> list[str | None]:
 
 
 def _given(a: Any, column: Any, texts: Mapping[str, Any]) -> Any:
-    """A column as a frame has it."""
+    """Return a decoded column as it would be in a frame."""
     if isinstance(a, Nominal):
         return Coded(np.where(column >= a.missing, -1, column.astype(np.int64)), a.values, declared=True)
     if not isinstance(a, Text):
@@ -332,5 +354,5 @@ def _given(a: Any, column: Any, texts: Mapping[str, Any]) -> Any:
     written = np.empty(len(column), dtype=object)
     written[:] = texts[a.name]
     if not all(cell is None or isinstance(cell, str) for cell in written):
-        raise ValueError(f"the texts of {a.name!r} are not sound")
+        raise ValueError(f"a document of {a.name!r} is not a string")
     return written

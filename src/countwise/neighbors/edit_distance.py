@@ -1,4 +1,4 @@
-"""The edit distance of strings (Levenshtein)."""
+"""Levenshtein edit distance between strings."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from countwise._typing import Indices
 
 __all__ = ["edit_distance", "edit_distances"]
 
-_BLOCK = 256  # strings that one piece of work compares with all others
-_FEW = 1 << 14  # pairs for which threads cost more than they save
+_BLOCK = 256  # strings in one block of parallel work
+_FEW = 1 << 14  # number of pairs below which threads cost more time than they save
 
 
 def edit_distance(a: str, b: str) -> int:
-    """The fewest letters to insert, take away or replace that turn one string into the other (Levenshtein).
+    """Return the Levenshtein distance: the fewest insertions, deletions and replacements that turn `a` into `b`.
 
-    Letters are code points: an emoji of several, or a letter with a combining accent, counts as several.
+    The distance counts Unicode code points. An emoji made of several code points, or a letter with a combining
+    accent, counts as several characters.
 
     Examples
     --------
@@ -31,7 +32,7 @@ def edit_distance(a: str, b: str) -> int:
 
 
 def edit_distances(a: Sequence[str], b: Sequence[str]) -> NDArray[np.uint32]:
-    """The edit distance of each string of one list from each of another: (len(a), len(b))."""
+    """Return the edit distance between each string of `a` and each string of `b`, shape (len(a), len(b))."""
     letters, starts = _letters(b)
     out = np.empty((len(a), len(b)), dtype=np.uint32)
 
@@ -43,7 +44,7 @@ def edit_distances(a: Sequence[str], b: Sequence[str]) -> NDArray[np.uint32]:
 
 
 def _letters(strings: Sequence[str]) -> tuple[NDArray[np.uint32], Indices]:
-    """The code points of all strings, and where each string begins."""
+    """Return the code points of all strings, and the offset at which each string begins."""
     letters = np.frombuffer("".join(strings).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
     sizes = np.fromiter(map(len, strings), dtype=np.int64, count=len(strings))
     return letters, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

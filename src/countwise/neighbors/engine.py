@@ -1,4 +1,4 @@
-"""Local distances learned from a table that an engine holds: it counts and sums, and its rows stay there."""
+"""Fit a distance metric to an engine table: the engine computes counts and sums, and no rows are fetched."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ __all__ = ["learned_in_engine"]
 def learned_in_engine(
     metric: Any, schema: Schema, relation: Relation
 ) -> tuple[Schema, tuple[LocalDistance, ...], int, int]:
-    """The schema with domains, local distances, how many rows lack a class that is needed, and how many there are.
+    """Return the schema with domains, the local distances, the number of rows without a required class, and all rows.
 
-    The target of the relation is only used if a rule needs classes.
+    The target of the engine table is used only if a distance or the weights depend on the classes.
     """
     if not needs_classes(metric, schema):
         relation = replace(relation, target=None)
@@ -41,27 +41,28 @@ def learned_in_engine(
     target = None
     if relation.target is not None:
         target, _ = target_of(relation, Nominal(relation.target, grows=True), relation.classes())
-    asked = _MetricEngine(ready, target, ready.extents(numbers))
-    schema = Schema(a.learn(asked.strings(a)) if isinstance(a, Nominal) else a for a in schema.attributes)
-    return schema, learned_locals(metric, schema, asked), sizes.rows - sizes.known, sizes.rows
+    source = _MetricEngine(ready, target, ready.extents(numbers))
+    schema = Schema(a.learn(source.strings(a)) if isinstance(a, Nominal) else a for a in schema.attributes)
+    return schema, learned_locals(metric, schema, source), sizes.rows - sizes.known, sizes.rows
 
 
 def _refuse(metric: Any, schema: Schema, sizes: Sizes) -> None:
     texts = [a.name for a in schema.attributes if isinstance(a, Text | Block)]
     if texts or metric.unit_length:
-        what = f"The words of {texts[0]!r}" if texts else "The length of each row"
+        what = f"The words of text column {texts[0]!r}" if texts else "unit_length=True: the length of each row"
         raise RowsRefused(
-            f"{what} cannot be had without the rows themselves; the relation has {sizes.rows:,}.",
-            hint="collect it into memory first"
-            + (", or leave the column out." if texts else ", or give unit_length=False."),
+            f"{what} cannot be computed by an engine; the table has {sizes.rows:,} rows.",
+            hint="collect the table into memory first"
+            + (", or drop the column." if texts else ", or pass unit_length=False."),
         )
     if not sizes.known:
-        raise TableError("The relation is empty: at least one row is needed.")
+        lack = f"The target is missing in all {sizes.rows:,} rows" if sizes.rows else "The table has no rows"
+        raise TableError(f"{lack}; at least one row is needed.")
 
 
 @dataclass(eq=False)
 class _MetricEngine(MetricSource):
-    """A table that an engine holds."""
+    """An engine table as the source from which a metric is learned."""
 
     ready: Ready
     target: Nominal | None
@@ -81,14 +82,14 @@ class _MetricEngine(MetricSource):
         return (mean, float(np.sqrt(squares / n)) * self._unit(a.name)) if n > 0 else (mean, 0.0)
 
     def _unit(self, name: str) -> float:
-        """The unit of a column, so that squares neither overflow nor vanish."""
+        """Return the range of a column; sums use it as their unit, so that squares neither overflow nor underflow."""
         extent = self.extents[name]
         return extent.high - extent.low if extent.high > extent.low else 1.0
 
     def _all_moments(self) -> dict[str, tuple[float, float, float]]:
-        """The weight, the mean and the sum of squared deviations of each column, in its unit.
+        """Return the total weight, the mean and the sum of squared deviations of each column, in its unit.
 
-        The mean is taken twice: the second time about the first one, so that nothing is lost far from 0.
+        The moments are computed twice, the second time about the first mean, to avoid cancellation far from 0.
         """
         means = {name: 0.0 if np.isnan(e.low) else e.low / 2 + e.high / 2 for name, e in self.extents.items()}
         found: dict[str, tuple[float, float, float]] = {}
@@ -119,8 +120,8 @@ class _MetricEngine(MetricSource):
         return self._groups(a).columns[a.name]
 
     def counted(self, a: Nominal | Numeric) -> Table:
-        """Each combination of class and value as a row, with its weight."""
-        assert self.target is not None  # noqa: S101 - asked before
+        """Return a table with one weighted row for each combination of class and value."""
+        assert self.target is not None  # noqa: S101 - checked by the caller
         frame = self._groups(a)
         weights: NDArray[Any] = numbers_in(frame, "cw_w")
         if (weights == np.floor(weights)).all():
@@ -129,7 +130,7 @@ class _MetricEngine(MetricSource):
         return Table({a.name: a.encode(frame.columns[a.name]), self.target.name: codes}, frame.n_rows, weights)
 
     def _groups(self, a: Attribute) -> Frame:
-        """Which values a column has, in which classes if these are known, and how often."""
+        """Return the distinct values of a column with their total weight, by class if the classes are known."""
         if a.name not in self.groups:
             keys = [a.name] if self.target is None else [self.target.name, a.name]
             self.groups[a.name] = self.ready.weighed(self.ready.rows([a.name]), keys)

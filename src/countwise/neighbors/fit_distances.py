@@ -1,4 +1,4 @@
-"""Local distances learned from a table: scales, tables of value differences, and weights."""
+"""Learn local distances from a table: scales, value difference tables and attribute weights."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ MEASURES: dict[str, Any] = {
     "gain_ratio": measures.gain_ratio,
     "chi_square": lambda counts: measures.chi_square(counts)[0],
 }
-_PLACES = 4096  # of a table of value differences: 128 MB
+_PLACES = 4096  # most rows of a value difference table; one of this size takes 128 MB
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,62 +58,62 @@ class MetricTarget:
 
 
 class MetricSource:
-    """What a metric learns from, wherever the rows are."""
+    """The source of the statistics that a metric learns: rows in memory, or an engine table."""
 
-    target: Nominal | None  # None if the classes of rows are not known
+    target: Nominal | None  # None if there are no classes
 
     def bounds(self, a: Attribute) -> tuple[float, float]:
-        """The least and the greatest number; 0 and 0 if there is none."""
+        """Return the minimum and maximum of a column; (0, 0) if all its values are missing."""
         raise NotImplementedError
 
     def mean_and_deviation(self, a: Attribute, divisor: str) -> tuple[float, float]:
-        """The mean and the standard deviation; 0 and 0 if there is no number."""
+        """Return the mean and the standard deviation of a column; (0, 0) if all its values are missing."""
         raise NotImplementedError
 
     def strings(self, a: Attribute) -> Any:
-        """A column that holds each value at least once, as it was given."""
+        """Return a column, as the user gave it, that contains each distinct value at least once."""
         raise NotImplementedError
 
     def counted(self, a: Nominal | Numeric) -> Table:
-        """The values of an attribute and the classes, to be counted."""
+        """Return a table of the attribute's values and the classes, ready for counting."""
         raise NotImplementedError
 
     def counts(self, settings: DistanceMetric, a: Attribute) -> tuple[NDArray[Any], Any]:
-        """The counts of value, or bin, and class: (values, classes); and the edges of the bins."""
-        assert self.target is not None  # noqa: S101 - asked before
+        """Return the contingency table of value (or bin) and class, and the cut points of the bins."""
+        assert self.target is not None  # noqa: S101 - checked by the caller
         if isinstance(a, Nominal):
             return Counts((self.target, a)).fill(self.counted(a)).table.T, None
-        assert isinstance(a, Numeric)  # noqa: S101 - texts are not counted so
+        assert isinstance(a, Numeric)  # noqa: S101 - text columns are refused before
         tally = Values(self.target, a).fill(self.counted(a))
         edges = CutRule("equal_frequency", n_bins=int(settings.n_bins)).cut(tally).edges
         return tally.counts_in(edges).T, edges
 
 
 class MetricRows(MetricSource):
-    """Rows in memory: encoded, as they were given, and their classes."""
+    """Rows in memory, encoded and as the user gave them, with their classes."""
 
     def __init__(self, table: Table, frame: Frame, classes: MetricTarget | None) -> None:
         self.table, self.frame, self.classes = table, frame, classes
         self.target = None if classes is None else classes.target
 
-    def _there(self, a: Attribute) -> tuple[Floats, Flags]:
+    def _known(self, a: Attribute) -> tuple[Floats, Flags]:
         cells = Difference(a, 1.0, 0.0, 1.0, "none").lay(self.table[a.name], self.table[a.name]).column
         return cells, ~np.isnan(cells)
 
     def bounds(self, a: Attribute) -> tuple[float, float]:
-        """The least and the greatest number."""
-        cells, there = self._there(a)
-        return (float(cells[there].min()), float(cells[there].max())) if there.any() else (0.0, 0.0)
+        """Return the minimum and maximum of the non-missing values."""
+        cells, known = self._known(a)
+        return (float(cells[known].min()), float(cells[known].max())) if known.any() else (0.0, 0.0)
 
     def mean_and_deviation(self, a: Attribute, divisor: str) -> tuple[float, float]:
-        """The mean and the standard deviation."""
-        cells, there = self._there(a)
-        cells = cells[there]
-        w = np.ones(len(cells)) if self.table.weights is None else self.table.weights[there].astype(np.float64)
+        """Return the weighted mean and standard deviation of the non-missing values."""
+        cells, known = self._known(a)
+        cells = cells[known]
+        w = np.ones(len(cells)) if self.table.weights is None else self.table.weights[known].astype(np.float64)
         if len(cells) == 0:
             return 0.0, 0.0
         origin = float(cells[0])
-        size = float(np.abs(cells - origin).max())  # so that squares neither overflow nor vanish
+        size = float(np.abs(cells - origin).max())  # scale first, so that squares neither overflow nor underflow
         if size == 0:
             return origin, 0.0
         away = (cells - origin) / size
@@ -123,23 +123,23 @@ class MetricRows(MetricSource):
         return origin + size * mean, size * deviation
 
     def strings(self, a: Attribute) -> Any:
-        """The column as it was given."""
+        """Return the column as the user gave it."""
         return self.frame.columns[a.name]
 
     def counted(self, a: Nominal | Numeric) -> Table:
-        """All columns and the classes."""
-        assert self.classes is not None  # noqa: S101 - asked before
+        """Return the table with the classes as one more column."""
+        assert self.classes is not None  # noqa: S101 - checked by the caller
         return self.table.with_column(self.classes.target.name, self.classes.codes)
 
 
 def learned_locals(settings: DistanceMetric, schema: Schema, rows: MetricSource) -> tuple[LocalDistance, ...]:
-    """A local distance for each attribute, learned from rows."""
+    """Learn one local distance for each attribute of the schema."""
     rules, weights = _rules(settings, schema), _weights(settings, schema, rows)
     return tuple(_learned(settings, a, rules[a.name], rows, weights[a.name]) for a in schema.attributes)
 
 
 def needs_classes(settings: DistanceMetric, schema: Schema) -> bool:
-    """Whether the classes of rows are used."""
+    """Return whether any local distance or weight depends on the classes."""
     return "mvdm" in _rules(settings, schema).values() or isinstance(settings.weights, str)
 
 
@@ -147,28 +147,28 @@ def _by_name(given: Any, schema: Schema, what: str) -> dict[str, Any]:
     if given is None:
         return {}
     if not isinstance(given, Mapping):
-        raise OptionError(f"{what} must be a mapping of columns, not {given!r}.")
+        raise OptionError(f"{what} must be a mapping of column names, not {given!r}.")
     for name in given:
         if name not in schema:
             raise OptionError(
-                f"{what} names {name!r}, which the table does not have.",
-                hint=did_you_mean(name, schema) or f"it has {listed(schema)}.",
+                f"{what} refers to column {name!r}, but the table has no such column.",
+                hint=did_you_mean(name, schema) or f"use one of {listed(schema)}.",
             )
     return dict(given)
 
 
 def _rules(settings: DistanceMetric, schema: Schema) -> dict[str, str]:
-    """The rule for each attribute: its own, or that of its kind."""
+    """Return the distance rule of each attribute: the one given for its column, or that of its type."""
     given, found = _by_name(settings.attributes, schema, "attributes"), {}
     for a in schema.attributes:
-        kinds = {"text": Text | Block, "numeric": Numeric, "ordinal": Ordinal, "nominal": Nominal}
-        kind = next(word for word, classes in kinds.items() if isinstance(a, classes))
-        rule = getattr(settings, kind) if given.get(a.name) is None else given[a.name]
-        known = (*RULES[kind], "levenshtein") if kind == "ordinal" else RULES[kind]
+        types = {"text": Text | Block, "numeric": Numeric, "ordinal": Ordinal, "nominal": Nominal}
+        column_type = next(name for name, classes in types.items() if isinstance(a, classes))
+        rule = getattr(settings, column_type) if given.get(a.name) is None else given[a.name]
+        known = (*RULES[column_type], "levenshtein") if column_type == "ordinal" else RULES[column_type]
         if rule not in known:
             raise OptionError(
-                f"{rule!r} is no distance for {a.name!r}, which is {a.kind}.",
-                hint=did_you_mean(rule, known) or f"give one of {listed(known)}.",
+                f"{rule!r} is not a distance for {a.kind} column {a.name!r}.",
+                hint=did_you_mean(rule, known) or f"use one of {listed(known)}.",
             )
         found[a.name] = str(rule)
     return found
@@ -187,14 +187,17 @@ def _learned(settings: DistanceMetric, a: Attribute, rule: str, rows: MetricSour
 
 
 def _difference(settings: DistanceMetric, a: Attribute, rule: str, rows: MetricSource, weight: float) -> Difference:
-    """Numbers by their range or standard deviation; steps of an order by the number of all steps."""
+    """Return a difference scaled by range or standard deviation; ordinal steps are scaled by the number of steps."""
     if isinstance(a, Ordinal):
         low, high = 0.0, float(max(len(a.values) - 1, 0))
         rule = "none" if settings.numeric == "none" else "range"
     else:
         low, high = rows.bounds(a)
     if not np.isfinite(high - low):
-        raise TableError(f"{a.name!r} reaches from {low:g} to {high:g}: the difference is not finite.")
+        raise TableError(
+            f"{a.name!r} ranges from {low:g} to {high:g}; the difference is too large for a floating-point number.",
+            hint="rescale the column.",
+        )
     if rule == "none":
         return Difference(a, weight, high - low, 1.0, rule)
     origin, unit = low, high - low
@@ -202,32 +205,32 @@ def _difference(settings: DistanceMetric, a: Attribute, rule: str, rows: MetricS
         origin, unit = rows.mean_and_deviation(a, settings.divisor)
     scale = 1.0 / unit if unit > 0 else 0.0
     if not np.isfinite(scale):
-        scale = 0.0  # the range is mere rounding
+        scale = 0.0  # the range is only rounding error
     return Difference(a, weight, (high - low) * scale, scale, rule, origin)
 
 
 def _value_difference(settings: DistanceMetric, a: Attribute, rows: MetricSource, weight: float) -> LookupDistance:
     if rows.target is None:
         raise OptionError(
-            f"The value difference of {a.name!r} needs the classes of rows.",
-            hint="give y to fit: a class for each row.",
+            f"The value difference metric of {a.name!r} needs the class of each row.",
+            hint="pass y to fit, with a class for each row.",
         )
     counts, edges = rows.counts(settings, a)
     seen = counts.sum(axis=1) > 0
     shares = np.zeros(counts.shape)
     shares[seen] = counts[seen] / counts[seen].sum(axis=1, keepdims=True)
-    kinds, which = np.unique(shares[seen], axis=0, return_inverse=True)
-    if len(kinds) > _PLACES:
+    profiles, which = np.unique(shares[seen], axis=0, return_inverse=True)
+    if len(profiles) > _PLACES:
         raise OptionError(
-            f"{a.name!r} has {len(kinds)} values with different class probabilities; a table of their "
+            f"{a.name!r} has {len(profiles)} values with different class probabilities; a table of their "
             "differences would be too large.",
-            hint=f"attributes={{{a.name!r}: 'overlap'}}, or join rare values.",
+            hint=f"use attributes={{{a.name!r}: 'overlap'}}, or merge rare values.",
         )
-    place = np.full(len(counts), len(kinds), dtype=np.int64)
+    place = np.full(len(counts), len(profiles), dtype=np.int64)
     place[seen] = which.ravel()
-    apart = measures.mvdm(kinds)
+    apart = measures.mvdm(profiles)
     most = float(apart.max(initial=0.0))
-    return LookupDistance(a, weight, most, apart, place, kinds, tuple(rows.target.values), edges)
+    return LookupDistance(a, weight, most, apart, place, profiles, tuple(rows.target.values), edges)
 
 
 def _edits(settings: DistanceMetric, a: Attribute, rows: MetricSource, weight: float) -> Edits:
@@ -238,7 +241,7 @@ def _edits(settings: DistanceMetric, a: Attribute, rows: MetricSource, weight: f
 
 
 def _weights(settings: DistanceMetric, schema: Schema, rows: MetricSource) -> dict[str, float]:
-    """The weight of each attribute: 1, given, or by its association with the class."""
+    """Return the weight of each attribute: 1, given by the user, or its association with the class."""
     if settings.weights is None:
         return dict.fromkeys(schema, 1.0)
     if isinstance(settings.weights, str):
@@ -246,25 +249,28 @@ def _weights(settings: DistanceMetric, schema: Schema, rows: MetricSource) -> di
     given = _by_name(settings.weights, schema, "weights")
     for name, w in given.items():
         if w not in NumberIn(0) or not np.isfinite(w):
-            raise OptionError(f"The weight of {name!r} is {w!r}; it must be a number, 0 or more.")
+            raise OptionError(f"The weight of {name!r} must be a finite number >= 0, not {w!r}.")
     return {name: float(given.get(name, 1.0)) for name in schema}
 
 
 def _measured_weights(settings: DistanceMetric, schema: Schema, rows: MetricSource) -> dict[str, float]:
     if settings.weights not in MEASURES:
         raise OptionError(
-            f"weights={settings.weights!r} is unknown.",
-            hint=did_you_mean(settings.weights, MEASURES) or f"give numbers by name, or one of {listed(MEASURES)}.",
+            f"weights must be a mapping of column to number or one of {listed(MEASURES)}, not {settings.weights!r}.",
+            hint=did_you_mean(settings.weights, MEASURES) or "pass weights={column: number}.",
         )
     if rows.target is None:
         raise OptionError(
-            f"weights={settings.weights!r} needs the classes of rows.", hint="give y to fit: a class for each row."
+            f"weights={settings.weights!r} needs the class of each row.",
+            hint="pass y to fit, with a class for each row.",
         )
     found = {}
     for a in schema.attributes:
         if isinstance(a, Text | Block):
             raise OptionError(
-                f"{a.name!r} is {a.kind}: it has no table of counts to weigh it by.", hint="give weights by name."
+                f"weights={settings.weights!r} is not defined for {a.kind} column {a.name!r}, "
+                "because it has no contingency table.",
+                hint="pass weights={column: number}, or drop the column.",
             )
         counts = rows.counts(settings, a)[0]
         value = float(MEASURES[settings.weights](counts[counts.sum(axis=1) > 0])) if counts.sum() > 0 else 0.0

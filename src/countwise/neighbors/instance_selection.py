@@ -1,4 +1,4 @@
-"""Instance selection: keep the rows that their neighbors agree with, or those that predict all others."""
+"""Instance selection: edited and condensed nearest neighbors, IB2 and IB3."""
 
 from __future__ import annotations
 
@@ -19,37 +19,58 @@ from countwise.working import Grid
 
 __all__ = ["InstanceSelector", "interval"]
 
-_BLOCK = 256  # rows whose distances from all others are kept at a time
+_BLOCK = 256  # rows whose distances to all others are in memory at a time
 METHODS = ("edited", "condensed", "ib2", "ib3")
 
 
 @dataclass(eq=False, repr=False)
 class InstanceSelector(InstanceModel):
-    """A choice of training rows, against noise and for speed.
+    """Instance selection: keep a subset of the training rows, to remove noise or to speed up prediction.
 
     Parameters
     ----------
-    method : {"edited", "condensed", "ib2", "ib3"}, default="edited"
-        "edited" removes rows whose neighbors among all others are of another class (Wilson, 1972). "ib2" goes through
-        the rows in their order and keeps those that the kept ones predict wrongly (Aha, Kibler and Albert, 1991);
-        "condensed" goes through them again until all are predicted (Hart, 1968). "ib3" keeps records, and in the end
-        the rows that predict others better than chance.
-    n_neighbors : int, optional
-        How many neighbors vote: 3 for "edited", else 1. "ib3" always takes one.
-    metric : DistanceMetric, float or {"euclidean", "manhattan", "chebyshev"}, optional
-        How rows are compared; see `DistanceMetric`.
-    accept, drop : float, default=0.9 and 0.75
-        For "ib3": the confidence with which a row's record must be better than the share of its class for the row to
-        be accepted, and worse for it to be dropped.
-    types, categorical_features
-        What the columns are; see `NaiveBayesClassifier`.
+    method : {'edited', 'condensed', 'ib2', 'ib3'}, default='edited'
+        The algorithm. 'edited' removes each row whose neighbors among all other rows predict another class (edited
+        nearest neighbors; Wilson, 1972). 'ib2' goes through the rows in order and keeps each row that the rows kept
+        so far misclassify (IB2; Aha, Kibler and Albert, 1991). 'condensed' repeats this until the kept rows classify
+        all rows correctly (condensed nearest neighbors; Hart, 1968). 'ib3' also records how often each kept row
+        predicts other rows correctly, and finally keeps the rows that do so significantly better than chance (IB3).
+    n_neighbors : int or None, default=None
+        Number of neighbors that vote. None uses 3 for 'edited' and 1 for the other methods. 'ib3' always uses 1.
+    metric : DistanceMetric, float or {'euclidean', 'manhattan', 'chebyshev'}, optional
+        Distance between rows. A number is the power p of a `DistanceMetric`; the default is ``DistanceMetric()``.
+    accept : float, default=0.9
+        For 'ib3': confidence level at which the accuracy of a row must exceed the frequency of its class for the row
+        to be accepted.
+    drop : float, default=0.75
+        For 'ib3': confidence level at which the accuracy of a row must be below the frequency of its class for the
+        row to be dropped.
+    types : mapping of column to type, str or Schema, optional
+        Types of the columns, where the dtypes do not determine them; see `NaiveBayesClassifier`.
+    categorical_features : array-like, optional
+        Columns that are nominal, by name or index or as a mask; see `NaiveBayesClassifier`.
 
     Attributes
     ----------
-    kept_ : ndarray
-        The numbers of the rows that stay.
+    kept_ : ndarray of int
+        Indices of the rows that are kept, in ascending order.
     removed_ : Grid
-        The rows that go, and why.
+        The removed rows, with their class and the reason for removal.
+    n_neighbors_ : int
+        Number of neighbors that vote.
+    classes_ : ndarray
+        The classes, sorted.
+    metric_ : DistanceMetric
+        The fitted metric.
+
+    References
+    ----------
+    Wilson, D. L. (1972). Asymptotic properties of nearest neighbor rules using edited data. IEEE Transactions on
+    Systems, Man, and Cybernetics 2, 408-421.
+
+    Hart, P. E. (1968). The condensed nearest neighbor rule. IEEE Transactions on Information Theory 14, 515-516.
+
+    Aha, D. W., Kibler, D. and Albert, M. K. (1991). Instance-based learning algorithms. Machine Learning 6, 37-66.
 
     Examples
     --------
@@ -106,24 +127,37 @@ class InstanceSelector(InstanceModel):
         )
 
     def fit_resample(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, Any]:
-        """Choose rows, and return only these rows of the table and the classes.
+        """Select rows, and return the selected rows of X and y.
 
         Parameters
         ----------
-        X : any table
-            pandas, Polars, PyArrow, NumPy, a mapping of columns, a list of dicts.
+        X : table
+            The training rows: a pandas or Polars data frame, a PyArrow table, a NumPy array, a mapping of columns or
+            a list of dicts.
         y : array-like
             The class of each row.
         sample_weight : array-like, optional
-            A weight for each row.
+            The weight of each row.
 
         Returns
         -------
-        X, y
-            Of the same types as given.
+        X : table
+            The selected rows, of the same type as the given X.
+        y : array-like
+            Their classes, of the same type as the given y.
+
+        Examples
+        --------
+        >>> from countwise import InstanceSelector
+        >>> X, y = InstanceSelector("condensed").fit_resample([[0.0], [0.1], [0.9], [1.0]], ["a", "a", "b", "b"])
+        >>> X, y
+        ([[0.0], [0.9]], ['a', 'b'])
         """
         if isinstance(y, str):
-            raise TableError("fit_resample returns y: it must be an array.", hint="fit takes a name; see kept_.")
+            raise TableError(
+                f"y must be an array of classes, not the column name {y!r}, because fit_resample returns y.",
+                hint="use fit with a column name, then select the rows in kept_.",
+            )
         self.fit(X, y, sample_weight)
         classes = [y[i] for i in self.kept_.tolist()] if isinstance(y, list) else rows_of(y, self.kept_)
         return rows_of(X, self.kept_), classes
@@ -131,24 +165,24 @@ class InstanceSelector(InstanceModel):
     # -- edited ------------------------------------------------------------------------
 
     def _edited(self) -> list[str | None]:
-        """Remove rows whose neighbors among all others vote for another class."""
+        """Return why each row is removed: its neighbors among all other rows vote for another class."""
         why, k = list[str | None](), float(self.n_neighbors_)
         for start, stop in self._training_blocks():
-            found, own = self._left_out(k, start, stop)
+            found, own = self._other_neighbors(k, start, stop)
             counted = found.counted(own, k)
             best, votes = self._votes.best(found, counted), self._votes.count(found, counted)
             for i, b in enumerate(best.tolist()):
                 mine = int(self._targets[start + i])
                 for_it, all_votes = votes[i, b], votes[i].sum()
                 agrees = b == mine or not all_votes > 0
-                said = f"{for_it:g} of {all_votes:g} neighbors are {self.classes_[b]}"
-                why.append(None if agrees else said)
+                reason = f"{for_it:g} of {all_votes:g} neighbors are {self.classes_[b]}"
+                why.append(None if agrees else reason)
         return why
 
     # -- condensed -----------------------------------------------------------------------
 
     def _with_distances(self, turn: Indices) -> Iterator[tuple[int, Floats]]:
-        """Rows in turn, each with its distances from all rows, without roots."""
+        """Yield each row in order, with its distances to all rows before the root is taken."""
         for start in range(0, len(turn), _BLOCK):
             some = turn[start : start + _BLOCK]
             queries = self._search.rows.take(some)
@@ -156,17 +190,17 @@ class InstanceSelector(InstanceModel):
             yield from zip(some.tolist(), sums, strict=True)
 
     def _condensed(self, *, again: bool) -> list[str | None]:
-        """Keep rows that the kept ones before them predict wrongly (IB2); again until all are predicted (Hart)."""
+        """Keep the rows that the rows kept before them misclassify; with `again`, repeat until all are classified."""
         turn = self._in_given_order()
         kept = np.zeros(len(turn), dtype=bool)
         kept[turn[0]] = True
-        by = np.full(len(turn), -1)  # the row that predicts each row that is not kept
+        by = np.full(len(turn), -1)  # the kept row that predicts each removed row
         while True:
             before = int(kept.sum())
             self._pass(turn, kept, by)
             if not again or int(kept.sum()) == before:
                 break
-        return [None if kept[i] else f"row {self._order[by[i]]} predicts it" for i in range(len(turn))]
+        return [None if kept[i] else f"predicted by row {self._order[by[i]]}" for i in range(len(turn))]
 
     def _pass(self, turn: Indices, kept: Flags, by: Indices) -> None:
         for i, sums in self._with_distances(turn):
@@ -179,7 +213,7 @@ class InstanceSelector(InstanceModel):
                 kept[i] = True
 
     def _nearest(self, here: Indices, sums: Floats) -> int:
-        """Of some rows the nearest one of the class with most votes."""
+        """Return the nearest of some rows that belongs to the class with the most votes."""
         if self.n_neighbors_ == 1:
             return int(here[int(np.argmin(sums[here]))])
         order = here[np.argsort(sums[here], kind="stable")[: self.n_neighbors_]]
@@ -190,16 +224,16 @@ class InstanceSelector(InstanceModel):
     # -- IB3 -----------------------------------------------------------------------------
 
     def _accepted(self) -> list[str | None]:
-        """Keep rows whose record of predicting others is good beyond chance."""
+        """Keep the rows whose record of predicting other rows is significantly better than chance."""
         turn = self._in_given_order()
         records = AcceptanceRecords(self._targets, len(self.classes_), float(self.accept), float(self.drop))
         for i, sums in self._with_distances(turn):
-            records.meet(i, sums)
+            records.add(i, sums)
         return records.reasons(self.classes_, self._order)
 
 
 def interval(right: Any, used: Any, confidence: float) -> tuple[Any, Any]:
-    """Wilson's confidence interval of a proportion: `right` successes in `used` trials."""
+    """Return Wilson's confidence interval of a proportion of `right` successes in `used` trials."""
     z = float(ndtri(0.5 + confidence / 2))
     none = np.asarray(used) <= 0
     n = np.where(none, 1.0, used)
@@ -211,10 +245,10 @@ def interval(right: Any, used: Any, confidence: float) -> tuple[Any, Any]:
 
 
 class AcceptanceRecords:
-    """IB3 (Aha, Kibler and Albert, 1991): rows with a record of how well they predict others.
+    """Records of IB3: how often each kept row predicts other rows correctly (Aha, Kibler and Albert, 1991).
 
-    A row is accepted if its record is better than the share of its class with the confidence `accept`, and dropped if
-    it is worse with the confidence `drop`.
+    A row is accepted if the confidence interval of its accuracy lies above that of the frequency of its class, at the
+    confidence level `accept`. It is dropped if its interval lies below, at the confidence level `drop`.
     """
 
     def __init__(self, codes: NDArray[Any], n_classes: int, accept: float, drop: float) -> None:
@@ -222,27 +256,27 @@ class AcceptanceRecords:
         self.codes, self.accept, self.drop = codes, accept, drop
         self.kept = np.zeros(n, dtype=bool)
         self.dropped = np.zeros(n, dtype=bool)
-        self.by = np.full(n, -1)  # the row that predicted each row that is not kept
+        self.by = np.full(n, -1)  # the kept row that predicts each removed row
         self.used, self.right = np.zeros(n), np.zeros(n)
-        self.met = np.zeros(n_classes)
+        self.seen = np.zeros(n_classes)
 
-    def meet(self, i: int, sums: Floats) -> None:
-        """Predict the next row from the kept ones, and update their records."""
+    def add(self, i: int, sums: Floats) -> None:
+        """Predict the next row from the kept rows, and update their records."""
         here = np.flatnonzero(self.kept)
         if len(here) == 0:
             self.kept[i] = True
-            self.met[self.codes[i]] += 1
+            self.seen[self.codes[i]] += 1
             return
         near = sums[here]
         good = self._acceptable(here)
-        # without an acceptable row the nearest predicts, so that nothing is left to chance
+        # without an accepted row the nearest row predicts, instead of a random one as in the paper
         pool = here[good] if good.any() else here
         best = pool[int(np.argmin(sums[pool]))]
         mine = self.codes[i]
         within = here[near <= sums[best]]
         self.used[within] += 1
         self.right[within] += self.codes[within] == mine
-        self.met[mine] += 1
+        self.seen[mine] += 1
         if self.codes[best] == mine:
             self.by[i] = best
         else:
@@ -250,7 +284,7 @@ class AcceptanceRecords:
         self._drop(within)
 
     def _class_interval(self, rows: Indices, confidence: float) -> tuple[Any, Any]:
-        return interval(self.met[self.codes[rows]], self.met.sum(), confidence)
+        return interval(self.seen[self.codes[rows]], self.seen.sum(), confidence)
 
     def _acceptable(self, rows: Indices) -> Flags:
         low, _ = interval(self.right[rows], self.used[rows], self.accept)
@@ -265,15 +299,15 @@ class AcceptanceRecords:
         self.dropped[bad] = True
 
     def reasons(self, classes: NDArray[Any], order: Indices) -> list[str | None]:
-        """Why each row was removed; None for one that stays."""
+        """Return why each row is removed; None for a row that is kept."""
         here = np.flatnonzero(self.kept)
         good = np.zeros(len(self.kept), dtype=bool)
         good[here] = self._acceptable(here) if len(here) else False
-        if not good.any():  # too few rows for any record to be good: all that were kept stay
+        if not good.any():  # too few rows for any record to be significant: keep all that are left
             good[here] = True
         found: list[str | None] = []
         for i in range(len(good)):
-            record = f"{self.right[i]:g} of {self.used[i]:g} rows near it are {classes[self.codes[i]]}"
+            record = f"{self.right[i]:g} of {self.used[i]:g} nearby rows are {classes[self.codes[i]]}"
             if good[i]:
                 found.append(None)
             elif self.dropped[i]:
@@ -281,5 +315,5 @@ class AcceptanceRecords:
             elif self.kept[i]:
                 found.append(f"not accepted: {record}")
             else:
-                found.append(f"row {order[self.by[i]]} predicted it")
+                found.append(f"predicted by row {order[self.by[i]]}")
         return found

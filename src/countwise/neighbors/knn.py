@@ -1,4 +1,4 @@
-"""Nearest neighbors: the classes, or the mean, of the training rows that are most like a row."""
+"""Nearest neighbors classifier and regressor for mixed columns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from countwise._typing import Floats
 from countwise.base.protocol import Classifier, Regressor
 from countwise.data.cells import one_row
 from countwise.data.frames import Frame
-from countwise.errors import NumberIn, OptionError, check_settings
+from countwise.errors import NumberIn, OptionError, check_settings, did_you_mean
 from countwise.neighbors.base import InstanceModel
 from countwise.neighbors.layout import FoundNeighbors
 from countwise.neighbors.working import NeighborWorking
@@ -28,12 +28,12 @@ _NUMBERS = {
     "max_neighbors": NumberIn(1, whole=True),
     "radius": NumberIn(0, words=(None,)),
 }
-_SHOWN = 12  # attributes in a summary
+_SHOWN = 12  # most attributes in a summary
 
 
 @dataclass(eq=False, repr=False)
 class NeighborModel(InstanceModel):
-    """The common part of classification and regression by neighbors."""
+    """Common part of the nearest neighbors classifier and regressor."""
 
     n_neighbors: Any = 5
     _: KW_ONLY
@@ -46,15 +46,17 @@ class NeighborModel(InstanceModel):
 
     n_neighbors_: int = field(init=False)
     choice_: Grid = field(init=False)
-    _penalties: Floats | None = field(default=None, init=False)  # by which distances of each row are multiplied
-    _ties = False  # whether all rows as near as the last one are neighbors
+    _penalties: Floats | None = field(default=None, init=False)  # factor on the distances to each training row
+    _ties = False  # whether all rows at the distance of the last neighbor are neighbors too
 
     def _check_settings(self) -> None:
         check_settings(self, **_NUMBERS)
-        known = isinstance(self.weights, str) and self.weights in ("uniform", "distance", "squared")
+        names = ("uniform", "distance", "squared")
+        known = isinstance(self.weights, str) and self.weights in names
         if not known and not callable(self.weights):
             raise OptionError(
-                f"weights={self.weights!r} is unknown.", hint="give 'uniform', 'distance', 'squared' or a function."
+                f"weights must be 'uniform', 'distance', 'squared' or a function, not {self.weights!r}.",
+                hint=did_you_mean(self.weights, names),
             )
 
     def _derive(self) -> None:
@@ -67,12 +69,12 @@ class NeighborModel(InstanceModel):
             self.n_neighbors_ = int(self.n_neighbors)
 
     def _leave_one_out(self) -> Grid:
-        """The leave-one-out score of every number of neighbors, from one search; the smallest of equals is chosen."""
+        """Return the leave-one-out score of each number of neighbors; one search serves all of them."""
         most = int(max(1, min(self.max_neighbors, np.ceil(self._n_total) - 1)))
         total = np.zeros(most)
         weight = self._search.weights_of(np.arange(len(self._search)))
         for start, stop in self._training_blocks():
-            found, own = self._left_out(float(most), start, stop)
+            found, own = self._other_neighbors(float(most), start, stop)
             near = _nearness(self.weights, found)
             for k in range(1, most + 1):
                 scores = self._scores(found, found.counted(own, float(k)) * near, self._targets[start:stop])
@@ -80,30 +82,45 @@ class NeighborModel(InstanceModel):
         return Grid({"k": list(range(1, most + 1)), "score": (total / weight.sum()).tolist()})
 
     def _scores(self, found: FoundNeighbors, weights: Floats, targets: NDArray[Any]) -> Floats:
-        """How good the predictions for rows with a known target are."""
+        """Return the score of the prediction for each row with a known target."""
         raise NotImplementedError
 
     def _k(self) -> int:
         return min(self.n_neighbors_, len(self._search))
 
     def _found(self, frame: Frame, start: int, stop: int) -> FoundNeighbors:
-        """The neighbors of some rows; none of a row without a known value."""
+        """Return the neighbors of some rows; a row without any known value has none."""
         laid = self._layout(frame, start, stop)
         k, radius = (float(self.n_neighbors_), np.inf) if self.radius is None else (np.inf, float(self.radius))
         found = self._search.nearest(laid, k, radius, penalties=self._penalties, ties=self._ties)
         return found.only(~laid.unknown(self.metric_.distance_)[found.owner])
 
     def _predicted(self, X: Any, predict: Callable[[FoundNeighbors], NDArray[Any]]) -> NDArray[Any]:
-        """What `predict` makes of the neighbors of each row; the search within a block is parallel."""
+        """Apply `predict` to the neighbors of each block of rows; the search within a block is parallel."""
         return np.concatenate(self._in_blocks(X, lambda *block: predict(self._found(*block)), parallel=False))
 
     def _vote_weights(self, found: FoundNeighbors) -> Floats:
-        """The weight of each neighbor's vote: its own, times that of its distance."""
+        """Return the weight of each neighbor's vote: the weight of the row times the weight of its distance."""
         k = float(self.n_neighbors_) if self.radius is None else np.inf
         return found.counted(self._search.weights_of(found.ids), k) * _nearness(self.weights, found)
 
     def explain(self, X: Any, *, row: int = 0) -> Account:
-        """The neighbors of one row, their distances, and what each attribute adds to the distance of the nearest.
+        """Explain the prediction of one row.
+
+        The working lists the neighbors with their distances and votes, and the contribution of each attribute to the
+        distance of the nearest neighbor.
+
+        Parameters
+        ----------
+        X : table
+            Rows to predict. Columns are matched by name, or by position if X is an array.
+        row : int, default=0
+            Index of the row to explain. A negative index counts from the end.
+
+        Returns
+        -------
+        Account
+            The working. ``print`` shows it as text.
 
         Examples
         --------
@@ -111,36 +128,41 @@ class NeighborModel(InstanceModel):
         >>> weather = samples.load("weather")
         >>> model = NeighborsClassifier(3).fit(weather.frame, "play")
         >>> print(model.explain([{"outlook": "sunny", "temperature": 66, "humidity": 90, "windy": True}]))
-        play = no, with probability 66.7 %.
+        play = no with probability 66.7 %.
         <BLANKLINE>
         The 3 nearest rows
           row  play  distance  vote  outlook  temperature  humidity  windy
             1  no    0.666667     1  sunny             80        90  True
            10  yes   0.774536     1  sunny             75        70  True
            13  no    1.02846      1  rainy             71        91  True
-          votes: no = 2, yes = 1, of 3
+          votes: no = 2, yes = 1; total 3
         <BLANKLINE>
-        Why row 1 is 0.666667 away
-          attribute    asked  row 1  distance                d        d²
-          outlook      sunny  sunny  equal or not     0         0
+        Distance to the nearest row (row 1): 0.666667
+          attribute    query  row 1  distance                d        d²
+          outlook      sunny  sunny  overlap          0         0
           temperature  66     80     difference / 21  0.666667  0.444444
           humidity     90     90     difference / 31  0         0
-          windy        True   True   equal or not     0         0
-          sum 0.444444; its root is the distance
+          windy        True   True   overlap          0         0
+          sum 0.444444; the distance is its square root
         """
         frame = one_row(self._open(X), row)
         return NeighborWorking(self, frame, self._layout(frame, 0, 1), self._found(frame, 0, 1)).account()
 
     def summary(self) -> str:
-        """What was learned, in a few lines.
+        """Return a short text about the fitted model: rows, neighbors, and the distance of each attribute.
+
+        Returns
+        -------
+        str
+            The summary.
 
         Examples
         --------
         >>> from countwise import NeighborsClassifier, samples
         >>> print(NeighborsClassifier(3).fit(samples.load("rain").frame, "rain").summary())
         6 rows, 2 attributes; rain: predicted from 3 neighbors
-          attribute  kind     distance           weight  if missing
-          wind       nominal  equal or not            1           1
+          attribute  type     distance           weight  if missing
+          wind       nominal  overlap                 1           1
           temp       numeric  difference / 13.7       1           1
         """
         self._check_fitted()
@@ -150,62 +172,95 @@ class NeighborModel(InstanceModel):
         return "\n".join([f"{head}{n} neighbor{'s' * (n != 1)}", *(f"  {line}" for line in lines)])
 
     def tables(self) -> dict[str, Grid]:
-        """What was learned, as tables: the metric, and how the number of neighbors was chosen."""
+        """Return the fitted metric, and the scores of the numbers of neighbors, as tables.
+
+        Returns
+        -------
+        dict of str to Grid
+            'metric': how each attribute is compared. 'choice': the leave-one-out score of each number of neighbors,
+            only if ``n_neighbors='loo'``.
+
+        Examples
+        --------
+        >>> from countwise import NeighborsClassifier, samples
+        >>> model = NeighborsClassifier("loo", max_neighbors=3).fit(samples.load("rain").frame, "rain")
+        >>> print(model.tables()["choice"])
+        k     score
+        1  0.166667
+        2  0.166667
+        3  0.333333
+        """
         self._check_fitted()
         return {"metric": self.metric_.parts_, **({"choice": self.choice_} if hasattr(self, "choice_") else {})}
 
-    # -- what the working shows ----------------------------------------------------------
+    # -- parts of the working ------------------------------------------------------------
 
     def _prediction(self, found: FoundNeighbors) -> tuple[str, float, dict[Any, float] | None]:
-        """The prediction for a single row in words, its value, and the probabilities of all classes."""
+        """Return the prediction for one row as a sentence, its value, and the posterior of all classes."""
         raise NotImplementedError
 
     def _measures(self, found: FoundNeighbors) -> dict[str, list[Any]]:
-        """How far neighbors are, as it is shown."""
+        """Return the columns that describe how far the neighbors are."""
         return {"distance": found.distances.tolist()}
 
     def _reason(self, found: FoundNeighbors, row: int, lines: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
-        """The title and the last lines of the section about the nearest row."""
-        return f"Why row {row} is {number(float(found.distances[0]))} away", lines
+        """Return the title and the closing lines of the section about the nearest row."""
+        return f"Distance to the nearest row (row {row}): {number(float(found.distances[0]))}", lines
 
 
 @dataclass(eq=False, repr=False)
 class NeighborsClassifier(Classifier, NeighborModel):
-    """Nearest neighbors: the classes of the training rows that are most like a row; mixed columns, missing values.
+    """Nearest neighbors classifier for mixed columns with missing values.
+
+    A row is assigned to the class with the most votes among its nearest training rows.
 
     Parameters
     ----------
-    n_neighbors : int or "loo", default=5
-        How many neighbors vote. "loo" takes the number with the best leave-one-out accuracy on the training
-        rows; all numbers up to `max_neighbors` are tried in one search. The metric is learned from all rows.
-    weights : {"uniform", "distance", "squared"} or callable, default="uniform"
-        The weight of a neighbor's vote at distance d: 1, 1/d, 1/d², or a function of the distances. Where rows are at
-        distance 0, only these vote, unless a function is given.
-    metric : DistanceMetric, float or {"euclidean", "manhattan", "chebyshev"}, optional
-        How rows are compared; see `DistanceMetric`. A number is its power.
-    radius : float, optional
-        If given, all rows within this distance vote, however many.
+    n_neighbors : int or 'loo', default=5
+        Number of neighbors that vote. 'loo' chooses the number with the highest leave-one-out accuracy on the
+        training rows, from 1 to `max_neighbors`; ties go to the smallest number. The metric is fitted once, to all
+        rows.
+    weights : {'uniform', 'distance', 'squared'} or callable, default='uniform'
+        Weight of the vote of a neighbor at distance d. 'uniform': 1. 'distance': 1/d. 'squared': 1/d². With the last
+        two, only the neighbors at distance 0 vote if there are any. A function receives the array of distances and
+        returns the array of weights.
+    metric : DistanceMetric, float or {'euclidean', 'manhattan', 'chebyshev'}, optional
+        Distance between rows. A number is the power p of a `DistanceMetric`; the default is ``DistanceMetric()``.
+    radius : float or None, default=None
+        If given, all training rows within this distance vote, and `n_neighbors` is ignored.
     max_neighbors : int, default=30
-        For "loo".
-    types, categorical_features
-        What the columns are; see `NaiveBayesClassifier`.
+        Largest number of neighbors that 'loo' tries.
+    types : mapping of column to type, str or Schema, optional
+        Types of the columns, where the dtypes do not determine them; see `NaiveBayesClassifier`.
+    categorical_features : array-like, optional
+        Columns that are nominal, by name or index or as a mask; see `NaiveBayesClassifier`.
 
     Attributes
     ----------
     classes_ : ndarray
-        The classes in order.
+        The classes, sorted.
+    class_count_ : ndarray
+        Number of training rows (or their weight) in each class.
+    prior_ : ndarray
+        Proportion of the training rows in each class.
     n_neighbors_ : int
-        How many neighbors vote.
+        Number of neighbors that vote.
     choice_ : Grid
-        For "loo": the leave-one-out accuracy of each number of neighbors.
+        Leave-one-out accuracy of each number of neighbors. Only set if ``n_neighbors='loo'``.
     metric_ : DistanceMetric
-        The metric, fitted.
+        The fitted metric.
+
+    See Also
+    --------
+    NeighborsRegressor : Prediction of a numeric target.
+    PEBLSClassifier : Nearest neighbors with the value difference metric and exemplar weights.
+    InstanceSelector : Selection of the training rows.
 
     Notes
     -----
-    The search is exact. Neighbors are sorted by distance, then class, then row. A row of weight n counts as n
-    neighbors. Of classes with equal votes the one with the nearest row is predicted, then the first. A row without a
-    known value, or without a neighbor within the radius, gets the prior.
+    The search is exact. Neighbors are sorted by distance, then by class, then by row. A row of weight n counts as n
+    neighbors. Among classes with equal votes, the class of the nearest row is predicted, then the first class. A row
+    without any known value, or without a neighbor within the radius, gets the class frequencies.
 
     Examples
     --------
@@ -220,40 +275,103 @@ class NeighborsClassifier(Classifier, NeighborModel):
         return np.asarray(self._votes.best(found, weights) == targets, dtype=np.float64)
 
     def predict_proba(self, X: Any) -> Floats:
-        """P(class | row): the classes' shares of the votes; the prior where there is no neighbor."""
-        return self._predicted(X, lambda found: self._votes.shares(found, self._vote_weights(found)))
+        """Return P(class | row): the proportion of the votes for each class.
+
+        A row without any known value, or without a neighbor within the radius, gets the class frequencies.
+
+        Parameters
+        ----------
+        X : table
+            Rows to predict. Columns are matched by name, or by position if X is an array.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            Posterior of each class, in the order of `classes_`.
+
+        Examples
+        --------
+        >>> from countwise import NeighborsClassifier
+        >>> model = NeighborsClassifier(3).fit({"x": [0.0, 1.0, 2.0, 9.0]}, ["a", "a", "b", "b"])
+        >>> model.predict_proba({"x": [1.5]}).round(3).tolist()
+        [[0.667, 0.333]]
+        """
+        return self._predicted(X, lambda found: self._votes.proportions(found, self._vote_weights(found)))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class with most votes; of equals the one with the nearest row, then the first of `classes_`."""
+        """Predict the class of each row: the class with the most votes.
+
+        Ties go to the class of the nearest row, then to the first of `classes_`.
+
+        Parameters
+        ----------
+        X : table
+            Rows to predict. Columns are matched by name, or by position if X is an array.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Predicted classes.
+
+        Examples
+        --------
+        >>> from countwise import NeighborsClassifier
+        >>> model = NeighborsClassifier(3).fit({"x": [0.0, 1.0, 2.0, 9.0]}, ["a", "a", "b", "b"])
+        >>> model.predict({"x": [1.5]}).tolist()
+        ['a']
+        """
         best = self._predicted(X, lambda found: self._votes.best(found, self._vote_weights(found)))
         return self.classes_[best]
 
     def _prediction(self, found: FoundNeighbors) -> tuple[str, float, dict[Any, float]]:
         weights = self._vote_weights(found)
-        p, best = self._votes.shares(found, weights)[0], int(self._votes.best(found, weights)[0])
-        sure = percent(float(p[best]), certain=float(p[best]) == 1.0)
-        said = f"{self.target_.name} = {self.classes_[best]}, with probability {sure}."
-        return said, float(p[best]), dict(zip(self.classes_.tolist(), p.tolist(), strict=True))
+        p, best = self._votes.proportions(found, weights)[0], int(self._votes.best(found, weights)[0])
+        shown = percent(float(p[best]), certain=float(p[best]) == 1.0)
+        sentence = f"{self.target_.name} = {self.classes_[best]} with probability {shown}."
+        return sentence, float(p[best]), dict(zip(self.classes_.tolist(), p.tolist(), strict=True))
 
 
 @dataclass(eq=False, repr=False)
 class NeighborsRegressor(Regressor, NeighborModel):
-    """Nearest neighbors: the mean of the training rows that are most like a row; mixed columns, missing values.
+    """Nearest neighbors regressor for mixed columns with missing values.
+
+    The prediction is the weighted mean of the targets of the nearest training rows.
 
     Parameters
     ----------
-    n_neighbors : int or "loo", default=5
-        How many neighbors are averaged. "loo" takes the number with the least leave-one-out squared error on the
-        training rows.
-    weights, metric, radius, max_neighbors, types, categorical_features
-        As for `NeighborsClassifier`; neighbors are averaged instead of voting.
+    n_neighbors : int or 'loo', default=5
+        Number of neighbors that are averaged. 'loo' chooses the number with the smallest leave-one-out mean squared
+        error on the training rows, from 1 to `max_neighbors`; ties go to the smallest number.
+    weights : {'uniform', 'distance', 'squared'} or callable, default='uniform'
+        Weight of a neighbor at distance d. 'uniform': 1. 'distance': 1/d. 'squared': 1/d². With the last two, only
+        the neighbors at distance 0 count if there are any. A function receives the array of distances and returns the
+        array of weights.
+    metric : DistanceMetric, float or {'euclidean', 'manhattan', 'chebyshev'}, optional
+        Distance between rows. A number is the power p of a `DistanceMetric`; the default is ``DistanceMetric()``.
+        Distances that need classes, such as 'mvdm', are not available.
+    radius : float or None, default=None
+        If given, all training rows within this distance are averaged, and `n_neighbors` is ignored.
+    max_neighbors : int, default=30
+        Largest number of neighbors that 'loo' tries.
+    types : mapping of column to type, str or Schema, optional
+        Types of the columns, where the dtypes do not determine them; see `NaiveBayesClassifier`.
+    categorical_features : array-like, optional
+        Columns that are nominal, by name or index or as a mask; see `NaiveBayesClassifier`.
 
     Attributes
     ----------
+    n_neighbors_ : int
+        Number of neighbors that are averaged.
     choice_ : Grid
-        For "loo": the negative leave-one-out mean squared error of each number of neighbors.
-    n_neighbors_, metric_
-        As for `NeighborsClassifier`.
+        Negative leave-one-out mean squared error of each number of neighbors. Only set if ``n_neighbors='loo'``.
+    mean_ : float
+        Mean target of all training rows, predicted for a row without neighbors.
+    metric_ : DistanceMetric
+        The fitted metric.
+
+    See Also
+    --------
+    NeighborsClassifier : Prediction of a class.
 
     Examples
     --------
@@ -267,7 +385,7 @@ class NeighborsRegressor(Regressor, NeighborModel):
     mean_: float = field(init=False)
 
     def _describe_target(self) -> None:
-        # summed exactly: the order of the rows must not show in the last bit
+        # an exact sum, so that the result does not depend on the order of the rows
         weights = np.ones(len(self._targets)) if self._weights is None else self._weights.astype(np.float64)
         self.mean_ = fsum((weights * self._targets).tolist()) / fsum(weights.tolist())
 
@@ -275,16 +393,36 @@ class NeighborsRegressor(Regressor, NeighborModel):
         return -((self._means(found, weights) - targets) ** 2)
 
     def _means(self, found: FoundNeighbors, weights: Floats | None = None) -> Floats:
-        """The mean of the neighbors; that of all rows where there is none."""
+        """Return the weighted mean of the neighbors; the mean of all rows for a query without neighbors."""
         weights = self._vote_weights(found) if weights is None else weights
         owner, n = found.owner, len(found.starts) - 1
         total = np.bincount(owner, weights=weights, minlength=n)
-        center = self.mean_  # so that numbers far from 0 keep their digits
+        center = self.mean_  # subtracted first, to avoid cancellation far from 0
         sums = np.bincount(owner, weights=weights * (self._targets[found.ids] - center), minlength=n)
         return np.where(total > 0, center + sums / np.where(total > 0, total, 1.0), center)
 
     def predict(self, X: Any) -> Floats:
-        """The weighted mean of the neighbors; that of all rows where there is none."""
+        """Predict the target of each row: the weighted mean of its neighbors.
+
+        A row without any known value, or without a neighbor within the radius, gets the mean of all training rows.
+
+        Parameters
+        ----------
+        X : table
+            Rows to predict. Columns are matched by name, or by position if X is an array.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Predicted values.
+
+        Examples
+        --------
+        >>> from countwise import NeighborsRegressor
+        >>> model = NeighborsRegressor(2).fit({"x": [0.0, 1.0, 9.0]}, [10.0, 20.0, 90.0])
+        >>> model.predict({"x": [0.4]}).tolist()
+        [15.0]
+        """
         return self._predicted(X, self._means)
 
     def _prediction(self, found: FoundNeighbors) -> tuple[str, float, None]:
@@ -293,19 +431,19 @@ class NeighborsRegressor(Regressor, NeighborModel):
 
 
 def _nearness(weights: str | Callable[[Any], Any], found: FoundNeighbors) -> Floats:
-    """The weight of each neighbor's vote for its distance alone."""
+    """Return the weight of each neighbor's vote that follows from its distance alone."""
     d = found.distances
     if callable(weights):
         given = np.asarray(weights(d), dtype=np.float64)
         if given.shape != d.shape or not (np.isfinite(given).all() and (given >= 0).all()):
-            raise OptionError("The function of weights must give a number of 0 or more for each distance.")
+            raise OptionError("The weights function must return a finite number >= 0 for each distance.")
         return given
     if weights == "uniform":
         return np.ones(len(d))
     same = np.zeros(len(found.starts) - 1, dtype=bool)
     np.logical_or.at(same, found.owner, d == 0)
-    # rows at distance 0 are the same row: only they count where there are any
+    # if a query has neighbors at distance 0, only they vote
     with np.errstate(divide="ignore", over="ignore"):
         near = 1.0 / d if weights == "distance" else 1.0 / (d * d)
-    near = np.minimum(near, np.finfo(np.float64).max / 1e20)  # so that sums do not overflow
+    near = np.minimum(near, np.finfo(np.float64).max / 1e20)  # sums of weights must not overflow
     return np.where(same[found.owner], (d == 0).astype(np.float64), near)

@@ -1,7 +1,7 @@
-"""Local distances: the distance of two values of one attribute.
+"""Local distances: the distance between two values of one attribute.
 
-Each is either a difference of numbers, or looked up in a table of codes. The search knows only these two; the tables
-of strings and of texts are made for the rows at hand.
+Each local distance is either a difference of numbers or a lookup in a table of codes. The search uses only these two
+forms. The tables of strings and documents are computed for the rows at hand.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from countwise.working.numbers import number
 
 __all__ = ["HOW", "Difference", "Edits", "LocalCells", "LocalDistance", "LookupDistance", "Overlap", "WordDistance"]
 
-HOW = ("cosine", "jaccard", "bag_jaccard")  # texts are compared
+HOW = ("cosine", "jaccard", "bag_jaccard")  # similarities of documents
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LocalCells:
-    """The cells of one attribute, laid out: numbers, or codes with what they stand for."""
+    """The values of one attribute in the layout of the search: numbers, or codes with their values."""
 
-    column: NDArray[Any]  # numbers with NaN for missing, or codes
-    values: Any = None  # what the codes stand for: a tuple of strings, or a Bag of texts
-    new: tuple[str, ...] = ()  # unseen words of texts; in the bag they come after the others
+    column: NDArray[Any]  # numbers with NaN for missing values, or codes
+    values: Any = None  # the values that the codes refer to: a tuple of strings, or a Bag of documents
+    new: tuple[str, ...] = ()  # words never seen in training; in the bag they follow the known words
 
     def slice(self, start: int, stop: int) -> LocalCells:
-        """Some rows, with only the values that they have."""
+        """Return rows start to stop, with only the values that occur in them."""
         if isinstance(self.values, Bag):
             return _texts(self.values[start:stop], self.new)
         return self._of(self.column[start:stop])
 
     def take(self, rows: Indices) -> LocalCells:
-        """Some rows, in the order given, with only the values that they have."""
+        """Return the rows with the given indices, in that order, with only the values that occur in them."""
         if isinstance(self.values, Bag):
             return _texts(self.values[rows], self.new)
         return self._of(self.column[rows])
@@ -56,110 +56,110 @@ class LocalCells:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LocalDistance:
-    """The base of local distances."""
+    """Base class of local distances."""
 
     of: Attribute
-    weight: float  # the factor of the distance (to the power p)
-    most: float  # the distance of a missing value from all others: the largest among the training rows
+    weight: float  # factor on d^p
+    most: float  # distance of a missing value to any other: the largest distance between training values
     numbers: ClassVar[bool] = False
-    word: ClassVar[str] = ""
+    label: ClassVar[str] = ""
 
     def lay(self, column: Any, given: Column) -> LocalCells:
-        """A column laid out, as it is encoded and as it was given."""
+        """Return a column in the layout of the search, from its encoded and its original form."""
         raise NotImplementedError
 
     def n_known(self, cells: LocalCells) -> int:
-        """The number of codes of known values; higher codes are missing, or unseen."""
+        """Return the number of codes of known values; higher codes are missing or unseen values."""
         return len(cells.values)
 
-    def lost(self, cells: LocalCells) -> Flags:
-        """Which values are missing, or unseen."""
+    def unknown(self, cells: LocalCells) -> Flags:
+        """Return which values are missing or unseen."""
         return np.asarray(cells.column >= self.n_known(cells))
 
     def codes(self, queries: LocalCells, rows: LocalCells) -> tuple[NDArray[Any], NDArray[Any]]:
-        """The codes of both sides."""
+        """Return the codes of the queries and of the rows."""
         return queries.column, rows.column
 
     def between(self, queries: LocalCells, rows: LocalCells) -> Floats | float:
-        """The distances of the values of both sides with a last row and column for missing ones; or one for all."""
+        """Return the distances between values, with a last row and column for missing ones; or one number for all."""
         known = self._between(queries, rows)
         whole = np.full((known.shape[0] + 1, known.shape[1] + 1), self.most)
         whole[:-1, :-1] = known
         return whole
 
     def _between(self, queries: LocalCells, rows: LocalCells) -> Floats:
-        """The distances of the known values of both sides."""
+        """Return the distances between known values."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Difference(LocalDistance):
-    """The difference of two numbers, or of the ranks of two ordinal values, times a scale."""
+    """The scaled difference of two numbers, or of the ranks of two ordinal values."""
 
     scale: float
     how: str
-    origin: float = 0.0  # where scaled numbers begin: the lower end of the range, or the mean
+    origin: float = 0.0  # the number that is scaled to 0: the minimum, or the mean
     numbers: ClassVar[bool] = True
 
     def lay(self, column: Any, given: Column) -> LocalCells:
-        """Numbers, with NaN for missing."""
+        """Return the numbers, with NaN for missing values."""
         cells = np.asarray(column, dtype=np.float64)
         if isinstance(self.of, Nominal):
             cells = np.where(column >= self.of.missing, np.nan, cells)
         return LocalCells(cells)
 
-    def lost(self, cells: LocalCells) -> Flags:
-        """NaN."""
+    def unknown(self, cells: LocalCells) -> Flags:
+        """Return which numbers are NaN."""
         return np.isnan(cells.column)
 
     @property
-    def word(self) -> str:  # type: ignore[override]
-        """What the distance is."""
+    def label(self) -> str:  # type: ignore[override]
+        """The name of the distance in workings."""
         what = "steps" if isinstance(self.of, Nominal) else "difference"
         return what if self.how == "none" else f"{what} / {number(1 / self.scale)}" if self.scale else f"{what} × 0"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Overlap(LocalDistance):
-    """0 for equal values, 1 for others (Hamming)."""
+    """The overlap metric (Hamming): 0 for equal values, 1 for different values."""
 
-    word: ClassVar[str] = "equal or not"
+    label: ClassVar[str] = "overlap"
 
     def lay(self, column: Any, given: Column) -> LocalCells:
-        """Codes; that of a missing value comes after the others, then that of an unseen one."""
+        """Return the codes; missing values have the first code after the domain, unseen values the second."""
         return LocalCells(column)
 
     def n_known(self, cells: LocalCells) -> int:
-        """How many values there are."""
-        assert isinstance(self.of, Nominal)  # noqa: S101 - only nominal values overlap
+        """Return the number of values in the domain."""
+        assert isinstance(self.of, Nominal)  # noqa: S101 - only nominal attributes use the overlap metric
         return len(self.of.values)
 
     def codes(self, queries: LocalCells, rows: LocalCells) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Missing and unseen values are equal to none, not even to each other."""
+        """Return codes in which missing and unseen values equal no other value, not even each other."""
         k = self.n_known(rows)
         return np.where(queries.column >= k, k + 1, queries.column), np.where(rows.column >= k, k, rows.column)
 
     def between(self, queries: LocalCells, rows: LocalCells) -> float:
-        """The distance of all values that differ."""
+        """Return the distance between any two different values."""
         return 1.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LookupDistance(LocalDistance):
-    """The modified value difference (MVDM) Σ_c |P(c | v) - P(c | w)|, looked up in a table.
+    """The modified value difference metric (MVDM) Σ_c |P(c | v) - P(c | w)|, looked up in a table.
 
-    Values with the same class probabilities share a place in the table. Numbers are binned first.
+    Values with equal class probabilities share one row of the table. Numbers are discretized first.
     """
 
-    table: Floats  # (places, places)
-    place: NDArray[Any]  # of each value, or bin; `len(table)` for one that no training row has
-    shares: Floats  # (places, classes): P(class | value)
+    table: Floats  # (places, places): distances
+    place: NDArray[Any]  # row in the table of each value or bin; `len(table)` if no training row has it
+    probabilities: Floats  # (places, classes): P(class | value)
     classes: tuple[Any, ...]
     edges: Floats | None = None
-    word: ClassVar[str] = "value difference"
+    label: ClassVar[str] = "value difference"
 
     def lay(self, column: Any, given: Column) -> LocalCells:
-        """Places in the table; `len(table)` for a missing value."""
+        """Return the row in the table of each value; `len(table)` for a missing value."""
         last = len(self.place)
         if self.edges is not None:
             numbers = np.asarray(column, dtype=np.float64)
@@ -170,7 +170,7 @@ class LookupDistance(LocalDistance):
         return LocalCells(np.append(self.place, size).astype(narrowest(size + 1))[codes])
 
     def n_known(self, cells: LocalCells) -> int:
-        """The places in the table."""
+        """Return the number of rows of the table."""
         return len(self.table)
 
     def _between(self, queries: LocalCells, rows: LocalCells) -> Floats:
@@ -179,17 +179,17 @@ class LookupDistance(LocalDistance):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Edits(LocalDistance):
-    """The edit distance of strings (Levenshtein), times a scale."""
+    """The scaled Levenshtein edit distance between strings."""
 
     scale: float
 
     @property
-    def word(self) -> str:  # type: ignore[override]
-        """What the distance is."""
-        return "edits" if self.scale == 1 else f"edits / {number(1 / self.scale)}"
+    def label(self) -> str:  # type: ignore[override]
+        """The name of the distance in workings."""
+        return "edit distance" if self.scale == 1 else f"edit distance / {number(1 / self.scale)}"
 
     def lay(self, column: Any, given: Column) -> LocalCells:
-        """Codes of strings, unseen ones included."""
+        """Return the codes of the strings, including strings never seen in training."""
         mine = Nominal(self.of.name, grows=True).learn(given)
         return LocalCells(mine.encode(given), tuple(map(_string, mine.values)))
 
@@ -199,17 +199,17 @@ class Edits(LocalDistance):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WordDistance(LocalDistance):
-    """The distance of texts as bags of words."""
+    """The distance between documents as bags of words."""
 
     how: str
 
     @property
-    def word(self) -> str:  # type: ignore[override]
-        """What the distance is."""
+    def label(self) -> str:  # type: ignore[override]
+        """The name of the distance in workings."""
         return f"1 - {self.how}"
 
     def lay(self, column: Any, given: Column) -> LocalCells:
-        """A code for each row, since texts are seldom equal; unseen words come after the others."""
+        """Return one code for each row, because documents rarely repeat; unseen words follow the known words."""
         return _texts(*_with_unknown(self.of, column, given)) if isinstance(self.of, Text) else _texts(column)
 
     def _between(self, queries: LocalCells, rows: LocalCells) -> Floats:
@@ -217,19 +217,19 @@ class WordDistance(LocalDistance):
 
 
 def _string(value: Any) -> str:
-    """A value as a string: whole numbers without a point, whatever their type."""
+    """Return a value as a string; integers have no decimal point, whatever their type."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _texts(bag: Bag, new: tuple[str, ...] = ()) -> LocalCells:
-    """A code for each text, and one more for missing texts."""
+    """Return one code for each document, and one further code for missing documents."""
     codes = np.arange(len(bag), dtype=np.uint32)
     return LocalCells(codes if bag.missing is None else np.where(bag.missing, np.uint32(len(bag)), codes), bag, new)
 
 
 def _with_unknown(of: Text, column: Bag, given: Any) -> tuple[Bag, tuple[str, ...]]:
-    """A bag in which unseen words count too, and these words; a declared vocabulary is not extended."""
-    if not of.grows or isinstance(given, Bag):  # of a model file, which has the words of training only
+    """Return a bag that counts unseen words too, and these words; a declared vocabulary is not extended."""
+    if not of.grows or isinstance(given, Bag):  # a bag from a model file has only the training vocabulary
         return column, ()
     wider = replace(of, words=(), grows=True).learn(given)
     place = {word: i for i, word in enumerate(of.words)}
@@ -244,7 +244,7 @@ def _with_unknown(of: Text, column: Bag, given: Any) -> tuple[Bag, tuple[str, ..
 
 
 def _as_in(texts: LocalCells, others: LocalCells) -> Bag:
-    """Texts whose new words have the places that others give them, or places after all of theirs."""
+    """Return the documents with their new words at the columns that `others` uses, or after all of its columns."""
     bag: Bag = texts.values
     if not (texts.new and others.new) or texts.new is others.new:
         return bag
@@ -257,10 +257,10 @@ def _as_in(texts: LocalCells, others: LocalCells) -> Bag:
 
 
 def _bag_distances(a: Bag, b: Bag, how: str) -> Floats:
-    """1 less the similarity of each two texts over one vocabulary; two texts without words are equal.
+    """Return 1 - similarity of each pair of documents over one vocabulary; two empty documents are equal.
 
-    The cosine of the counts; the words in both over the words in either (Jaccard); or the same of the counts, the
-    smaller of two over the larger.
+    The similarity is the cosine of the counts; the words in both documents over the words in either (Jaccard); or the
+    sum of the smaller counts over the sum of the larger counts (Jaccard of bags).
     """
     width = max(a.n_words, b.n_words)
     left, right = _matrix(a, width), _matrix(b, width)
@@ -290,7 +290,7 @@ def _squares(matrix: Any) -> Floats:
 
 
 def _smaller(left: Any, right: Any) -> Floats:
-    """The sum over all words of the smaller of two counts, by layers: counts are whole numbers, and mostly small."""
+    """Return Σ min(count, count) over all words, level by level: counts are usually small integers."""
     total = np.zeros((left.shape[0], right.shape[0]))
     deepest = min(left.data.max(initial=0), right.data.max(initial=0))
     if left.data.size and right.data.size and not _whole(left, right):
@@ -305,7 +305,7 @@ def _whole(left: Any, right: Any) -> bool:
 
 
 def _smaller_of_rows(left: Any, right: Any) -> Floats:
-    """The same row by row, for counts that are not small whole numbers."""
+    """Return the same sums row by row, for counts that are not small integers."""
     total = np.zeros((left.shape[0], right.shape[0]))
     for i in range(left.shape[0]):
         row = np.zeros(left.shape[1])
@@ -324,7 +324,7 @@ def _at_least(matrix: Any, layer: int) -> Any:
 
 
 def _one_less(common: Floats, whole: Floats, left: Any, right: Any) -> Floats:
-    """1 - common / whole; two empty texts are equal, and rounding errors about 0 are 0."""
+    """Return 1 - common / whole; two empty documents are equal, and rounding errors near 0 become 0."""
     likeness = np.divide(common, whole, out=np.zeros_like(common), where=whole > 0)
     likeness[np.ix_(np.diff(left.indptr) == 0, np.diff(right.indptr) == 0)] = 1.0
     found = np.clip(1.0 - likeness, 0.0, 1.0)

@@ -1,4 +1,4 @@
-"""The metric: the distance of two rows of a mixed table."""
+"""Distance metric for rows of mixed columns."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from countwise import _kernels
 from countwise._typing import Floats
-from countwise.base.model import Model, note_left_out
+from countwise.base.model import Model, note_skipped
 from countwise.base.row_model import encode_finite
 from countwise.data.attributes import Nominal
 from countwise.data.cells import one_row
@@ -31,55 +31,71 @@ from countwise.working.numbers import number
 __all__ = ["DistanceMetric", "distance_matrix", "metric_of"]
 
 _WORDS = {"euclidean": 2.0, "manhattan": 1.0, "chebyshev": np.inf}
-_BLOCK = 128  # queries compared with all rows at a time
+_BLOCK = 128  # queries in one block of parallel work
 _BINS, _POWERS = NumberIn(1, whole=True), NumberIn(0, strict=True)
 
 
 @dataclass(eq=False, repr=False)
 class DistanceMetric(Model):
-    """A distance between rows: a local distance for each attribute, combined as (Σ w d^p)^(1/p).
+    """Distance between rows of mixed columns: d(x, y) = (Σ_j w_j d_j(x_j, y_j)^p)^(1/p).
 
-    Equal rows without missing values are at distance 0, and the distance is symmetric. The triangle inequality holds
-    if p is at least 1, except for "cosine", for missing values that are ignored, and by way of a missing value
-    between numbers or strings further apart than any of the training rows. Different rows may be at distance 0:
-    values with the same class probabilities ("mvdm"), or texts of the same words.
+    Each attribute j has a local distance d_j, which depends on its type, and a weight w_j. Scales, class
+    probabilities and weights are learned by `fit`.
 
     Parameters
     ----------
-    p : float or {"euclidean", "manhattan", "chebyshev"}, default=2
-        How local distances are combined: 2 is Euclidean, 1 Manhattan, infinity Chebyshev (the largest).
-    numeric : {"range", "sd", "none", "mvdm"}, default="range"
-        Numeric columns: the difference over the range of the training rows, over the standard deviation, or as it is;
-        or the value difference of bins of equal frequency.
-    nominal : {"overlap", "mvdm", "levenshtein"}, default="overlap"
-        Nominal columns: 0 if equal, else 1 (Hamming); the modified value difference Σ_c |P(c | v) - P(c | w)|; or the
-        edit distance of strings over the length of the longest.
-    ordinal : {"steps", "overlap", "mvdm"}, default="steps"
-        Ordinal columns: the steps between two values, over all steps; or as nominal columns.
-    text : {"cosine", "jaccard", "bag_jaccard"}, default="cosine"
-        Texts: 1 less the cosine of their word counts, or less the share of the words that both have.
-    missing : {"maximal", "ignore"}, default="maximal"
-        A missing value is as far from all others as any two values of the training rows are, or it is ignored and the
-        sum of the others divided by their share of the weights. An unseen value counts as missing, except for strings
-        and texts.
-    weights : mapping of column to float, {"gain", "gain_ratio", "chi_square", "mutual_information"} or None
-        The weight of each attribute: given, by its association with the class (numeric columns in bins of equal
-        frequency), or 1.
+    p : float or {'euclidean', 'manhattan', 'chebyshev'}, default=2
+        Power with which local distances are combined. 2 or 'euclidean': the root of the sum of squares. 1 or
+        'manhattan': the sum. ``inf`` or 'chebyshev': the largest local distance.
+    numeric : {'range', 'sd', 'none', 'mvdm'}, default='range'
+        Local distance of numeric columns. 'range': the difference divided by the range of the training rows. 'sd':
+        the difference divided by the standard deviation. 'none': the difference. 'mvdm': the value difference metric
+        of equal-frequency bins.
+    nominal : {'overlap', 'mvdm', 'levenshtein'}, default='overlap'
+        Local distance of nominal columns. 'overlap': 0 for equal values, 1 for different values. 'mvdm': the modified
+        value difference metric Σ_c |P(c | v) - P(c | w)|. 'levenshtein': the edit distance of the strings divided by
+        the length of the longest training string.
+    ordinal : {'steps', 'overlap', 'mvdm'}, default='steps'
+        Local distance of ordinal columns. 'steps': the number of steps between two values, divided by the number of
+        all steps. The other options are those of nominal columns.
+    text : {'cosine', 'jaccard', 'bag_jaccard'}, default='cosine'
+        Local distance of text columns: 1 minus the similarity of two documents. 'cosine': the cosine of the word
+        counts. 'jaccard': the number of words in both documents divided by the number in either. 'bag_jaccard': the
+        same for word counts.
+    missing : {'maximal', 'ignore'}, default='maximal'
+        Distance of a missing value. 'maximal': the largest distance between two values of the training rows.
+        'ignore': the attribute is skipped, and the sum of the others is divided by their proportion of the weights. A
+        value never seen in training counts as missing, except with 'levenshtein' and in text columns.
+    weights : mapping of column to float, str or None, default=None
+        Weight of each attribute. A mapping gives them; columns that it does not contain have weight 1. 'gain' (or
+        'mutual_information'), 'gain_ratio' and 'chi_square' are measures of the association with the class; numeric
+        columns are discretized into equal-frequency bins for them. None: all weights are 1.
     unit_length : bool, default=False
-        Whether the numeric values of each row are divided by their Euclidean length first, and then not scaled.
+        If True, the numeric values of each row are divided by their Euclidean norm, and not scaled.
     attributes : mapping of column to rule, optional
-        A rule for single columns, such as ``{"name": "levenshtein"}``.
-    divisor : {"n-1", "n"}, default="n-1"
-        The divisor of the variance, for "sd".
+        Local distances of single columns, such as ``{'name': 'levenshtein'}``. They override the options by type.
+    divisor : {'n-1', 'n'}, default='n-1'
+        Divisor of the variance for 'sd'.
     n_bins : int, default=10
-        How many bins, where numeric columns are counted.
-    types : mapping of column to kind, str or Schema, optional
-        The kinds of columns, where dtypes do not say.
+        Number of bins of numeric columns for 'mvdm' and for weights by a measure.
+    types : mapping of column to type, str or Schema, optional
+        Types of the columns, where the dtypes do not determine them.
 
     Attributes
     ----------
     distance_ : CombinedDistance
-        The local distances, and how they are combined.
+        The local distances and how they are combined.
+    parts_ : Grid
+        The local distance and the weight of each attribute.
+    schema_ : Schema
+        The columns and their types.
+
+    Notes
+    -----
+    The distance is symmetric, and rows that are equal and complete have distance 0. Different rows can have distance
+    0 too: values with equal class probabilities ('mvdm'), or documents with the same words. For p >= 1 the triangle
+    inequality holds, with three exceptions: 'cosine'; missing='ignore'; and missing='maximal' where two numbers or
+    strings are further apart than any two of the training rows.
 
     Examples
     --------
@@ -90,14 +106,14 @@ class DistanceMetric(Model):
     >>> print(metric.explain(cheat.X, row=0, other=1))
     The distance is 1.32631.
     <BLANKLINE>
-    What each attribute adds
+    Contribution of each attribute
       attribute  row     other    distance                 d         d²
       refund     Yes     No       value difference  0.857143  0.734694
       marital    Single  Married  value difference  1         1
       income_k   125     100      difference / 160  0.15625   0.0244141
       refund: P(No | Yes) = 1, P(Yes | Yes) = 0; P(No | No) = 0.571429, P(Yes | No) = 0.428571
       marital: P(No | Single) = 0.5, P(Yes | Single) = 0.5; P(No | Married) = 1, P(Yes | Married) = 0
-      sum 1.75911; its root is the distance
+      sum 1.75911; the distance is its square root
     """
 
     p: Any = 2
@@ -118,16 +134,39 @@ class DistanceMetric(Model):
     distance_: CombinedDistance = field(init=False)
 
     def set_params(self, **params: Any) -> Self:
-        """Change settings by name."""
+        """Set parameters by name.
+
+        Parameters
+        ----------
+        **params : dict
+            Parameters of the metric and their new values.
+
+        Returns
+        -------
+        DistanceMetric
+            The metric itself.
+
+        Examples
+        --------
+        >>> from countwise.neighbors import DistanceMetric
+        >>> DistanceMetric().set_params(p=1, nominal="mvdm").p
+        1
+        """
         known = self.get_params()
         odd = next((name for name in params if name not in known), None)
         if odd is not None:
-            hint = did_you_mean(odd, known) or f"it has {listed(known)}."
-            raise OptionError(f"A metric has no setting {odd!r}.", hint=hint)
+            hint = did_you_mean(odd, known) or f"use one of {listed(known)}."
+            raise OptionError(f"DistanceMetric has no parameter {odd!r}.", hint=hint)
         return super().set_params(**params)
 
     def as_setting(self) -> dict[str, Any]:
-        """Plain data, where the metric is a setting of a model."""
+        """Return the parameters as plain data, for the file of a model that has this metric as a parameter.
+
+        Returns
+        -------
+        dict
+            Plain data that can be written as JSON.
+        """
         return {"@": "metric", "of": [[name, plain(value)] for name, value in self.get_params().items()]}
 
     def _check_settings(self) -> None:
@@ -145,28 +184,38 @@ class DistanceMetric(Model):
         power: Any = _WORDS.get(self.p, self.p) if isinstance(self.p, str) else self.p
         if power not in _POWERS:
             raise OptionError(
-                f"p={self.p!r} is no power above 0.", hint="'euclidean' is 2, 'manhattan' 1, 'chebyshev' infinity."
+                f"p must be a number above 0 or one of {listed(_WORDS)}, not {self.p!r}.",
+                hint="use 2 for the Euclidean, 1 for the Manhattan and infinity for the Chebyshev distance.",
             )
         return float(power)
 
-    # -- learning ----------------------------------------------------------------
+    # -- fitting -----------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn scales and class probabilities of values from a table.
+        """Learn scales, class probabilities of values, and weights from a table.
 
         Parameters
         ----------
-        X : any table
-            pandas, Polars, PyArrow, NumPy, a mapping of columns, a list of dicts; or a table that an engine holds
-            (DuckDB, Polars lazy, Dask, Spark, Ibis), which counts and keeps its rows.
+        X : table
+            The training rows: a pandas or Polars data frame, a PyArrow table, a NumPy array, a mapping of columns or
+            a list of dicts; or an engine table (DuckDB relation, Polars LazyFrame, Dask, Spark or Ibis table). An
+            engine computes the counts and sums itself, and its rows are not fetched.
         y : array-like or str, optional
-            The class of each row, or the name of its column in X; needed for "mvdm" and for weights by measures.
+            The class of each row, or the name of its column in X. Needed for 'mvdm' and for weights by a measure.
         sample_weight : array-like or str, optional
-            A weight for each row; of a table that an engine holds, the name of their column.
+            The weight of each row. For an engine table, the name of the column of weights.
 
         Returns
         -------
-        self
+        DistanceMetric
+            The fitted metric.
+
+        Examples
+        --------
+        >>> from countwise.neighbors import DistanceMetric
+        >>> metric = DistanceMetric().fit({"age": [20, 40], "city": ["Rome", "Oslo"]})
+        >>> metric({"age": 25, "city": "Rome"}, {"age": 30, "city": "Rome"})
+        0.25
         """
         self._check_settings()
         if is_relation(X):
@@ -184,23 +233,54 @@ class DistanceMetric(Model):
         return self
 
     def _fit_relation(self, relation: Relation) -> Self:
-        """The same of a table that an engine holds."""
+        """Fit the metric to an engine table."""
         schema = Schema.kinds(relation.empty(), self.types)
-        schema, found, left_out, n_rows = learned_in_engine(self, schema, relation)
+        schema, found, skipped, n_rows = learned_in_engine(self, schema, relation)
         self.schema_, self.distance_ = schema, CombinedDistance(found, self._power(), self.missing, unit_length=False)
         vars(self).update(self._names(relation.empty()))
-        note_left_out(left_out, n_rows, str(relation.target))
+        note_skipped(skipped, n_rows, str(relation.target))
         return self
 
     def encoded(self, frame: Frame, weights: Any, categorical_features: Any = None) -> tuple[Schema, Frame, Table]:
-        """The schema of rows that are open, their frame with nominal columns as codes, and their encoded table."""
+        """Return the schema of a frame, the frame with nominal columns as codes, and the encoded table.
+
+        Parameters
+        ----------
+        frame : Frame
+            The rows.
+        weights : ndarray or None
+            The weight of each row.
+        categorical_features : array-like, optional
+            Columns that are nominal, by name or index or as a mask.
+
+        Returns
+        -------
+        schema : Schema
+            The columns and their types.
+        frame : Frame
+            The rows, with nominal columns as codes.
+        table : Table
+            The encoded rows.
+        """
         schema = Schema.kinds(frame, self.types, categorical_features)
         frame = schema.coded(frame)
         schema = schema.learn(frame)
         return schema, frame, encode_finite(schema, frame, weights, strict=True)
 
     def adopt(self, schema: Schema, frame: Frame, table: Table, classes: MetricTarget | None) -> None:
-        """Learn from rows that are encoded."""
+        """Fit the metric to encoded rows, the result of `encoded`.
+
+        Parameters
+        ----------
+        schema : Schema
+            The columns and their types.
+        frame : Frame
+            The rows, with nominal columns as codes.
+        table : Table
+            The encoded rows.
+        classes : MetricTarget or None
+            The class of each row, if there are classes.
+        """
         settings = DistanceMetric(**{**self.get_params(), "numeric": "none"}) if self.unit_length else self
         found = learned_locals(settings, schema, MetricRows(table, frame, classes))
         combined = CombinedDistance(found, self._power(), self.missing, bool(self.unit_length))
@@ -210,7 +290,18 @@ class DistanceMetric(Model):
     # -- distances -------------------------------------------------------------------
 
     def lay(self, X: Any) -> RowLayout:
-        """The rows of a table, laid out."""
+        """Return the rows of a table in the layout that `distances` and the neighbor search use.
+
+        Parameters
+        ----------
+        X : table
+            Rows. Columns are matched by name, or by position if X is an array.
+
+        Returns
+        -------
+        RowLayout
+            The rows, encoded.
+        """
         self._check_fitted()
         return self._laid(self.schema_.opened(dense(X)))
 
@@ -218,22 +309,43 @@ class DistanceMetric(Model):
         return lay(self.distance_, encode_finite(self.schema_, frame), frame)
 
     def pairwise(self, X: Any, Y: Any = None) -> Floats:
-        """The distance of each row of X from each row of Y.
+        """Compute the distance between each row of X and each row of Y.
 
         Parameters
         ----------
-        X, Y : any table
-            Columns are found by name, or by place in an array; without Y the rows of X among themselves.
+        X : table
+            Rows. Columns are matched by name, or by position if X is an array.
+        Y : table, optional
+            Other rows. If omitted, the distances between the rows of X are computed.
 
         Returns
         -------
-        ndarray, shape (rows of X, rows of Y)
+        ndarray of shape (n_rows_X, n_rows_Y)
+            The distances.
+
+        Examples
+        --------
+        >>> from countwise.neighbors import DistanceMetric
+        >>> metric = DistanceMetric().fit({"x": [0.0, 10.0], "c": ["u", "v"]})
+        >>> metric.pairwise({"x": [0.0, 5.0], "c": ["u", "u"]}).tolist()
+        [[0.0, 0.5], [0.5, 0.0]]
         """
         rows = self.lay(X)
         return self.distances(rows, rows if Y is None else self.lay(Y))
 
     def distances(self, queries: RowLayout, rows: RowLayout) -> Floats:
-        """The distances of rows that are laid out."""
+        """Compute the distances between rows in the layout of `lay`.
+
+        Parameters
+        ----------
+        queries, rows : RowLayout
+            Results of `lay`.
+
+        Returns
+        -------
+        ndarray of shape (n_queries, n_rows)
+            The distances.
+        """
         out = np.empty((len(queries), len(rows)))
 
         def work(start: int, *pair: Any) -> None:
@@ -244,26 +356,40 @@ class DistanceMetric(Model):
         return out
 
     def __call__(self, a: Any, b: Any) -> float:
-        """The distance of two rows, each a mapping of columns to cells or a list of cells."""
+        """Compute the distance between two rows, each a mapping of column to value or a list of values."""
         return float(self.pairwise([a], [b])[0, 0])
 
     def explain(self, X: Any, *, row: int = 0, Y: Any = None, other: int = 1) -> Account:
-        """What each attribute adds to the distance of two rows.
+        """Explain the distance between two rows: the contribution of each attribute.
 
         Parameters
         ----------
-        X : any table
-            Columns are found by name, or by place in an array.
+        X : table
+            Rows. Columns are matched by name, or by position if X is an array.
         row : int, default=0
-            A row of X.
-        Y : any table, optional
-            Where the other row is; X if not given.
+            Index of the first row in X.
+        Y : table, optional
+            Table of the second row. If omitted, X.
         other : int, default=1
-            The other row.
+            Index of the second row in Y.
 
         Returns
         -------
         Account
+            The working. ``print`` shows it as text.
+
+        Examples
+        --------
+        >>> from countwise.neighbors import DistanceMetric
+        >>> metric = DistanceMetric("manhattan").fit({"x": [0.0, 10.0], "c": ["u", "v"]})
+        >>> print(metric.explain({"x": [0.0, 5.0], "c": ["u", "v"]}))
+        The distance is 1.5.
+        <BLANKLINE>
+        Contribution of each attribute
+          attribute  row  other  distance           d
+          x          0    5      difference / 10  0.5
+          c          u    v      overlap          1
+          sum 1.5
         """
         self._check_fitted()
         frame = self.schema_.opened(dense(X))
@@ -276,41 +402,64 @@ class DistanceMetric(Model):
 
     @property
     def parts_(self) -> Grid:
-        """How each attribute is compared, its weight, and the distance of a missing value."""
+        """The local distance of each attribute, its weight, and its distance for a missing value."""
         self._check_fitted()
         parts = self.distance_.locals
         return Grid(
             {
                 "attribute": [part.of.name for part in parts],
-                "kind": [part.of.kind for part in parts],
-                "distance": [part.word for part in parts],
+                "type": [part.of.kind for part in parts],
+                "distance": [part.label for part in parts],
                 "weight": [part.weight for part in parts],
                 "if missing": [part.most if self.distance_.missing == "maximal" else "ignored" for part in parts],
             }
         )
 
     def scaled(self, X: Any) -> Grid:
-        """The numeric columns of a table as they are compared: scaled by range, or by standard deviation."""
+        """Return the numeric and ordinal columns of a table, scaled as the metric compares them.
+
+        Parameters
+        ----------
+        X : table
+            Rows. Columns are matched by name, or by position if X is an array.
+
+        Returns
+        -------
+        Grid
+            The scaled columns.
+
+        Examples
+        --------
+        >>> from countwise.neighbors import DistanceMetric
+        >>> print(DistanceMetric().fit({"x": [0.0, 10.0]}).scaled({"x": [5.0, 20.0]}))
+          x
+        0.5
+        2
+        """
         laid = self.lay(X)
         columns = zip(self.distance_.differences, laid.numbers.T, strict=True)
         return Grid({d.of.name: ((numbers - d.origin) * d.scale).tolist() for d, numbers in columns})
 
 
 def distance_matrix(X: Any, Y: Any = None, metric: Any = None, *, y: Any = None) -> Floats:
-    """The distance of each row of X from each row of Y, over mixed columns with missing values.
+    """Compute the distance between each row of X and each row of Y, for mixed columns with missing values.
 
     Parameters
     ----------
-    X, Y : any table
-        Columns of any kind; without Y the rows of X among themselves. Scales are learned from X.
-    metric : DistanceMetric, float or str, optional
-        A metric, which is fitted if it is not yet; or its power.
+    X : table
+        Rows with columns of any type. An unfitted metric is fitted to X.
+    Y : table, optional
+        Other rows. If omitted, the distances between the rows of X are computed.
+    metric : DistanceMetric, float or {'euclidean', 'manhattan', 'chebyshev'}, optional
+        The metric, fitted or not. A number or a name is the power p of a `DistanceMetric`; the default is
+        ``DistanceMetric()``.
     y : array-like or str, optional
-        The classes of the rows of X, for metrics that need them.
+        The classes of the rows of X, or the name of their column, for metrics that need classes.
 
     Returns
     -------
-    ndarray, shape (rows of X, rows of Y)
+    ndarray of shape (n_rows_X, n_rows_Y)
+        The distances.
 
     Examples
     --------
@@ -329,22 +478,24 @@ def distance_matrix(X: Any, Y: Any = None, metric: Any = None, *, y: Any = None)
     return found.pairwise(X, Y)
 
 
+def _wrong(given: Any) -> str:
+    return f"metric must be a DistanceMetric, a power above 0 or one of {listed(_WORDS)}, not {given!r}."
+
+
 def metric_of(given: Any) -> DistanceMetric:
-    """The metric that a user gave: a metric, its power, or None for the default."""
+    """Return the metric for a `metric` parameter: a DistanceMetric, its power, or None for the default."""
     if given is None:
         return DistanceMetric()
     if isinstance(given, DistanceMetric):
         return given
     if isinstance(given, str) and given not in _WORDS:
         hint = did_you_mean(given, _WORDS)
-        rule = next((kind for kind, known in RULES.items() if given in known), None)
+        rule = next((option for option, known in RULES.items() if given in known), None)
         if rule is not None:
-            hint = f"metric=DistanceMetric({rule}={given!r})."
-        raise OptionError(
-            f"metric={given!r} is unknown.", hint=hint or f"give a DistanceMetric, or one of {listed(_WORDS)}."
-        )
+            hint = f"use metric=DistanceMetric({rule}={given!r})."
+        raise OptionError(_wrong(given), hint=hint)
     if not isinstance(given, str | int | float | np.number) or isinstance(given, bool):
-        raise OptionError(f"metric={given!r} is neither a DistanceMetric, nor a power, nor one of {listed(_WORDS)}.")
+        raise OptionError(_wrong(given))
     found = DistanceMetric(given)
     found._power()
     return found

@@ -1,4 +1,4 @@
-"""PEBLS: neighbors by the value difference metric, each with a weight for how reliable it has been."""
+"""PEBLS: nearest neighbors with the value difference metric and exemplar weights."""
 
 from __future__ import annotations
 
@@ -20,43 +20,54 @@ __all__ = ["PEBLSClassifier"]
 
 @dataclass(eq=False, repr=False)
 class PEBLSClassifier(NeighborsClassifier):
-    """PEBLS (Cost and Salzberg, 1993): neighbors by the value difference metric, weighted by reliability.
+    """PEBLS (Cost and Salzberg, 1993): nearest neighbors with the value difference metric and exemplar weights.
 
     .. math:: Δ(X, Y) = w_X w_Y Σ_j d_j(x_j, y_j)², with w = used / right
 
-    where d is the modified value difference Σ_c |P(c | v) - P(c | w)| of nominal values, or the scaled difference of
-    numbers.
+    where d_j is the modified value difference metric Σ_c |P(c | v) - P(c | w)| of nominal and ordinal values, or the
+    scaled difference of numbers. An exemplar that was used often but was seldom right has a large weight w, and so
+    appears farther away. The weight of a new row is 1.
 
     Parameters
     ----------
     n_neighbors : int, default=1
-        How many exemplars vote.
-    types, categorical_features
-        What the columns are; see `NaiveBayesClassifier`.
-    numeric : {"range", "sd", "mvdm"}, default="range"
-        Numeric columns: the difference over the range, or over the standard deviation; or the value difference of
-        bins of equal frequency.
+        Number of exemplars that vote.
+    types : mapping of column to type, str or Schema, optional
+        Types of the columns, where the dtypes do not determine them; see `NaiveBayesClassifier`.
+    categorical_features : array-like, optional
+        Columns that are nominal, by name or index or as a mask; see `NaiveBayesClassifier`.
+    numeric : {'range', 'sd', 'mvdm'}, default='range'
+        Local distance of numeric columns. 'range': the difference divided by the range. 'sd': the difference divided
+        by the standard deviation. 'mvdm': the value difference metric of equal-frequency bins.
     n_bins : int, default=10
-        How many bins, for "mvdm".
-    missing : {"maximal", "ignore"}, default="maximal"
-        A missing value is as far from all others as any two values are, or it is ignored; see `DistanceMetric`.
+        Number of bins for ``numeric='mvdm'``.
+    missing : {'maximal', 'ignore'}, default='maximal'
+        Distance of a missing value. 'maximal': the largest distance between two values of the training rows.
+        'ignore': the attribute is skipped; see `DistanceMetric`.
     passes : int, default=1
-        How often the training rows are predicted from each other to learn the weights; 0 leaves all at 1.
+        Number of passes over the training rows in which the exemplar weights are learned. 0 leaves all weights at 1.
 
     Attributes
     ----------
     classes_ : ndarray
-        The classes in order.
+        The classes, sorted.
     exemplars_ : Grid
-        Every training row: how often it was used to predict another, how often it was right, and its weight.
+        For each training row: how often it was used to predict another row, how often it was right, and its weight.
     exemplar_weights_ : ndarray
-        The weights alone, in the order of the training rows.
+        The weights, in the order of the training rows.
+    metric_ : DistanceMetric
+        The fitted metric.
 
     Notes
     -----
-    A pass predicts every row from the others, all with the weights of the pass before, so the order of rows does not
-    matter; Cost and Salzberg change weights after each row. Rows that are equally near share a use, and a vote. An
-    exemplar counts as right for itself, so its weight stays finite even if it is never right for others.
+    A pass predicts each row from all other rows, with the weights of the previous pass. The result therefore does not
+    depend on the order of the rows; Cost and Salzberg update the weights after each row. Exemplars at equal distance
+    divide a use, and a vote, among themselves. Each exemplar starts with one correct use, so its weight is finite.
+
+    References
+    ----------
+    Cost, S. and Salzberg, S. (1993). A weighted nearest neighbor algorithm for learning with symbolic features.
+    Machine Learning 10, 57-78.
 
     Examples
     --------
@@ -84,7 +95,7 @@ class PEBLSClassifier(NeighborsClassifier):
     missing: str = "maximal"
     passes: int = 1
 
-    # settings of other neighbors that are fixed here
+    # parameters of NeighborsClassifier that are fixed here
     weights: Any = field(default="uniform", init=False)
     metric: Any = field(default=None, init=False)
     radius: float | None = field(default=None, init=False)
@@ -96,7 +107,10 @@ class PEBLSClassifier(NeighborsClassifier):
         super()._check_settings()
         check_settings(self, numeric=("range", "sd", "mvdm"), passes=NumberIn(0, whole=True))
         if self.n_neighbors == "loo":
-            raise OptionError("PEBLS does not choose n_neighbors by leave-one-out.", hint="give a number.")
+            raise OptionError(
+                "n_neighbors must be an integer >= 1: PEBLSClassifier does not choose it by leave-one-out.",
+                hint="pass a number, such as n_neighbors=1.",
+            )
 
     def _metric(self) -> DistanceMetric:
         return DistanceMetric(
@@ -121,26 +135,26 @@ class PEBLSClassifier(NeighborsClassifier):
         self.exemplar_weights_ = (used / right)[self._in_given_order()]
 
     def _reliability(self) -> tuple[Floats, Floats]:
-        """How often each exemplar is used when every row is predicted from the others, and how often it is right.
+        """Return how often each exemplar is used, and is right, when every row is predicted from the others.
 
-        It is used once for itself, and is right. Rows that are equally near share what is left of the neighbors.
+        Both counts start at 1. Exemplars at equal distance divide the remaining number of neighbors among themselves.
         """
         n = len(self._search)
         used, right = np.ones(n), np.ones(n)
         copies = self._search.weights_of(np.arange(n))
         for start, stop in self._training_blocks():
-            found, own = self._left_out(float(self.n_neighbors_), start, stop, self._penalties, ties=True)
-            share = _shared(found, own, float(self.n_neighbors_))
-            asking = found.owner + start
-            times = np.where(found.ids == asking, copies[asking] - 1.0, copies[asking])
-            np.add.at(used, found.ids, times * share)
-            same = self._targets[found.ids] == self._targets[asking]
-            np.add.at(right, found.ids[same], (times * share)[same])
+            found, own = self._other_neighbors(float(self.n_neighbors_), start, stop, self._penalties, ties=True)
+            fraction = _shared(found, own, float(self.n_neighbors_))
+            query = found.owner + start
+            times = np.where(found.ids == query, copies[query] - 1.0, copies[query])
+            np.add.at(used, found.ids, times * fraction)
+            same = self._targets[found.ids] == self._targets[query]
+            np.add.at(right, found.ids[same], (times * fraction)[same])
         return used, right
 
     @property
     def exemplars_(self) -> Grid:
-        """Every training row: its class, how often it was used and was right, and its weight."""
+        """The class of each training row, how often it was used and was right, and its weight."""
         self._check_fitted()
         places = self._in_given_order()
         return Grid(
@@ -154,11 +168,23 @@ class PEBLSClassifier(NeighborsClassifier):
         )
 
     def tables(self) -> dict[str, Grid]:
-        """What was learned, as tables: the metric, and the exemplars."""
+        """Return the fitted metric and the exemplars as tables.
+
+        Returns
+        -------
+        dict of str to Grid
+            'metric': how each attribute is compared. 'exemplars': the weight of each training row.
+
+        Examples
+        --------
+        >>> from countwise import PEBLSClassifier, samples
+        >>> list(PEBLSClassifier().fit(samples.load("cheat").frame, "cheat").tables())
+        ['metric', 'exemplars']
+        """
         return {**super().tables(), "exemplars": self.exemplars_}
 
     def _vote_weights(self, found: FoundNeighbors) -> Floats:
-        """Votes; rows that are equally near share what is left of the neighbors."""
+        """Return the votes; exemplars at equal distance divide the remaining number of neighbors among themselves."""
         own = self._search.weights_of(found.ids)
         return own * _shared(found, own, float(self.n_neighbors_))
 
@@ -169,11 +195,11 @@ class PEBLSClassifier(NeighborsClassifier):
     def _reason(self, found: FoundNeighbors, row: int, lines: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
         delta, weight = float(found.sums[0]), float((self._used / self._right)[found.ids[0]])
         last = f"Σd² {number(delta / weight)}, times the weight {number(weight)} of the exemplar: Δ {number(delta)}"
-        return f"Why Δ of row {row} is {number(delta)}", (*lines[:-1], last)
+        return f"Δ of the nearest exemplar (row {row}): {number(delta)}", (*lines[:-1], last)
 
 
 def _shared(found: FoundNeighbors, own: Floats, k: float) -> Floats:
-    """The share of each row that is used: whole, until the last k is left to rows that are equally near."""
+    """Return the fraction of each row that is used: 1, until rows at equal distance divide what remains of k."""
     if len(found.ids) == 0:
         return np.empty(0)
     begins = np.concatenate([[True], (found.sums[1:] != found.sums[:-1]) | (found.owner[1:] != found.owner[:-1])])

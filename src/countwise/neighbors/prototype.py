@@ -1,4 +1,4 @@
-"""Prototypes: the center of each class, column by column, and the distance of a value from it."""
+"""Prototype classifier: the center of each class, and the distance of a row to each center."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ __all__ = ["CenterDensity", "ClassCenters", "PrototypeClassifier"]
 
 @dataclass(frozen=True, slots=True)
 class ClassCenters:
-    """The center of each class: mean or median of numbers, median of ordinal values, commonest nominal value."""
+    """Rule for class centers: mean or median of numbers, median of ordinal codes, most frequent nominal value."""
 
-    center: str = "mean"  # or "median", of numbers
-    metric: str = "euclidean"  # or "manhattan": whether distances add up as squares or as they are
-    scaled: bool = False  # whether numbers are divided by a unit of their column, and ranks scaled to 0 to 1
-    unit: str = "sd"  # or "range": what scaled numbers are divided by
-    divisor: str = "n"  # or "n-1", of the variance
-    nominal: str = "overlap"  # or "mvdm": how nominal values are compared
-    weight: float = 1.0  # the factor of the (squared) distance
+    center: str = "mean"  # or "median": center of numeric columns
+    metric: str = "euclidean"  # or "manhattan": sum of squared or of absolute distances
+    scaled: bool = False  # whether numbers are divided by their unit, and ordinal codes scaled to [0, 1]
+    unit: str = "sd"  # or "range": the unit of scaled numbers
+    divisor: str = "n"  # or "n-1": divisor of the variance
+    nominal: str = "overlap"  # or "mvdm": distance of nominal values
+    weight: float = 1.0  # factor on the (squared) distance
 
     def blank(self, given: Nominal, of: Attribute) -> Any:
-        """Moments, values or counts, as the center needs."""
+        """Return the empty tally that the centers are estimated from: moments, values or counts."""
         if isinstance(of, Nominal):
             return Counts((given, of))
         if not isinstance(of, Numeric):
@@ -54,7 +54,7 @@ class ClassCenters:
         return Moments(given, of) if plain else Values(given, of)
 
     def estimate(self, tally: Any) -> CenterDensity:
-        """The centers, and the mean distance of the rows of a class from theirs."""
+        """Estimate the centers, and the total distance of the training rows from the center of their class."""
         if isinstance(tally, Counts):
             return self._of_nominal(tally)
         return self._of_moments(tally) if isinstance(tally, Moments) else self._of_values(tally)
@@ -73,8 +73,8 @@ class ClassCenters:
         for values, weights in tally.filled:
             own = self._center(*(pooled, pooled_weights) if len(values) == 0 else (values, weights))
             centers.append(own)
-            gaps = np.abs(values - own)
-            away += float((weights * (gaps**2 if self.metric == "euclidean" else gaps)).sum())
+            differences = np.abs(values - own)
+            away += float((weights * (differences**2 if self.metric == "euclidean" else differences)).sum())
         spread = 0.0
         if len(pooled) and self.unit == "range":
             spread = float(pooled[-1] - pooled[0])
@@ -104,15 +104,15 @@ class ClassCenters:
         codes = np.arange(k, dtype=np.float64)
         centers, scale = np.argmax(table, axis=1).astype(np.float64), 1.0
         if apart is not None:
-            gaps = apart[:, centers.astype(np.intp)].T
+            differences = apart[:, centers.astype(np.intp)].T
         elif isinstance(of, Ordinal):
             centers = np.array([_median_code(row) for row in table])
             scale = float(max(k - 1, 1)) if self.scaled else 1.0
-            gaps = np.abs(codes - centers[:, None]) / scale
+            differences = np.abs(codes - centers[:, None]) / scale
         else:
-            gaps = (codes != centers[:, None]).astype(np.float64)
-        gaps = gaps**2 if self.metric == "euclidean" else gaps
-        return CenterDensity(of, centers, n, float((table * gaps)[n > 0].sum()), scale, self, apart)
+            differences = (codes != centers[:, None]).astype(np.float64)
+        differences = differences**2 if self.metric == "euclidean" else differences
+        return CenterDensity(of, centers, n, float((table * differences)[n > 0].sum()), scale, self, apart)
 
     def _deviation(self, squares: float, n: float) -> float:
         below = n - (self.divisor == "n-1")
@@ -123,7 +123,7 @@ class ClassCenters:
 
 
 def _median_code(counts: Floats) -> float:
-    """The code at which half of the rows are reached."""
+    """Return the first code at which the cumulative count reaches half of the rows."""
     if not counts.sum() > 0:
         return 0.0
     return float(np.searchsorted(np.cumsum(counts), counts.sum() / 2))
@@ -132,9 +132,9 @@ def _median_code(counts: Floats) -> float:
 class CenterDensity(Density):
     """Distances of one column from the center of each class, as terms of a posterior.
 
-    Each class has its center (a number, or a code) and n, the number of values behind it. `away` is the sum of all
-    rows' (squared) distances from the center of their own class, `scale` what distances are divided by, and `apart`
-    the distances of nominal values from each other.
+    `centers` has a number or a code for each class, and `n` the number of values behind it. `away` is the sum of the
+    (squared) distances of all training rows from the center of their class, `scale` the divisor of the distances, and
+    `apart` the distances between nominal values.
     """
 
     def __init__(
@@ -151,69 +151,69 @@ class CenterDensity(Density):
         self.away, self.weight, self.apart = away * settings.weight, settings.weight, apart
         self.squared = settings.metric == "euclidean"
         self.n_classes = len(centers)
-        self.temperature = self.unit = 1.0  # set by the model: one for all columns
-        middle = "middle value" if isinstance(of, Ordinal) else settings.center
-        middle = "commonest value" if type(of) is Nominal or apart is not None else middle
+        self.temperature = self.unit = 1.0  # set by the model, equal for all columns
+        middle = "median" if isinstance(of, Ordinal) else settings.center
+        middle = "most frequent value" if type(of) is Nominal or apart is not None else middle
         self.rule = f"distance from the {middle} of the class"
         self.scaled = settings.scaled
-        # a constant column must not dilute the distances of the others
+        # a constant column is excluded, because it would lower the mean distance of all columns
         self.silent = "never seen" if not (n > 0).any() else "constant" if not away and not np.ptp(centers) else ""
-        self.silent = self.silent or ("" if settings.weight > 0 else "of no weight")
+        self.silent = self.silent or ("" if settings.weight > 0 else "weight 0")
 
     @property
     def below(self) -> float:
-        """What distances are divided by in the exponent: 2s², or s."""
+        """The divisor of the distance in the exponent: 2s², or s."""
         return 2 * self.temperature if self.squared else self.temperature
 
     def distances(self, column: NDArray[Any]) -> Floats:
-        """The (squared) distance from the center of each class, (rows, classes); NaN for a missing value."""
+        """Return the (squared) distance from each class center, shape (rows, classes); NaN for a missing value."""
         cells = np.asarray(column, dtype=np.float64)
         if isinstance(self.of, Nominal):
             cells = np.where(column >= self.of.missing, np.nan, cells)
         return self.added(cells)
 
     def added(self, cells: Floats) -> Floats:
-        """The (squared) distance of numbers, or codes, from the center of each class; NaN stays NaN."""
+        """Return the (squared) distance of numbers or codes from the center of each class; NaN stays NaN."""
         if self.apart is not None:
-            gaps = self.apart[np.nan_to_num(cells).astype(np.intp)][:, self.centers.astype(np.intp)]
-            gaps[np.isnan(cells)] = np.nan
+            differences = self.apart[np.nan_to_num(cells).astype(np.intp)][:, self.centers.astype(np.intp)]
+            differences[np.isnan(cells)] = np.nan
         elif type(self.of) is Nominal:
-            gaps = (cells[:, None] != self.centers).astype(np.float64)
-            gaps[np.isnan(cells)] = np.nan
+            differences = (cells[:, None] != self.centers).astype(np.float64)
+            differences[np.isnan(cells)] = np.nan
         else:
-            gaps = np.abs(cells[:, None] - self.centers) / self.scale
-        gaps = gaps / self.unit
+            differences = np.abs(cells[:, None] - self.centers) / self.scale
+        differences = differences / self.unit
         with np.errstate(over="ignore"):
-            return self.weight * (gaps**2 if self.squared else gaps)
+            return self.weight * (differences**2 if self.squared else differences)
 
     def add_log_prob(self, column: NDArray[Any], out: Floats) -> None:
-        """Add - d² / 2s², or - d / s."""
+        """Add -d² / 2s², or -d / s, to `out`."""
         if self.silent:
             return
-        gaps = self.distances(column)
-        gaps[np.isnan(gaps)] = 0.0
-        out -= gaps / self.below
+        differences = self.distances(column)
+        differences[np.isnan(differences)] = 0.0
+        out -= differences / self.below
 
     def shown(self, code: float) -> str:
-        """A center, or a value, as a person writes it."""
+        """Return a center or a value as text."""
         return str(self.of.values[int(code)]) if isinstance(self.of, Nominal) else number(float(code))
 
     def steps(self, name: str, column: NDArray[Any], shown: str) -> list[Step]:
-        """The factor of each class at the value."""
-        gaps = self.distances(column)[0]
-        if np.isnan(gaps).any():
-            seen = isinstance(self.of, Nominal) and int(column[0]) == self.of.unseen
-            return left_out_step(name, shown or "?", "never seen" if seen else "missing", self.rule)
+        """Return the step with the factor of each class at the value."""
+        differences = self.distances(column)[0]
+        if np.isnan(differences).any():
+            unseen = isinstance(self.of, Nominal) and int(column[0]) == self.of.unseen
+            return left_out_step(name, shown or "?", "never seen" if unseen else "missing", self.rule)
         if self.silent:
             return left_out_step(name, shown, self.silent, self.rule)
         factors = []
-        for d, n in zip(gaps.tolist(), self.n.tolist(), strict=True):
+        for d, n in zip(differences.tolist(), self.n.tolist(), strict=True):
             power = f"-{number(d)} / {number(self.below)}"
             factors.append(Factor(-d / self.below, f"exp({power})", rf"e^{{{power}}}", total=n))
         return [Step(name, shown, tuple(factors), "known", self.rule)]
 
     def summary(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
-        """A row for each class: its center."""
+        """Return the center of each class as columns of a table."""
         return {self.name: [str(c) for c in classes], "prototype": self.prototypes, "n": self.n.tolist()}
 
     @property
@@ -222,45 +222,50 @@ class CenterDensity(Density):
         return [self.shown(m) if isinstance(self.of, Nominal) else float(m) for m in self.centers]
 
 
-_SHARP = 1e-6  # of the distances between prototypes, if the rows of a class are all alike
-_SHOWN = 12  # attributes of one kind in a summary
+_SHARP = 1e-6  # s² as a fraction of the distance between prototypes, if every row equals its prototype
 
 
 @dataclass(eq=False, repr=False)
 class PrototypeClassifier(GenerativeClassifier):
-    """Nearest mean, or nearest prototype: each class is its center, and a row belongs to the nearest.
+    """Nearest prototype classifier: each class is represented by its center, such as its mean.
 
     .. math:: P(c | x) ∝ P(c) exp(-d(x, m_c)² / 2s²), or P(c) exp(-d(x, m_c) / s) with the Manhattan metric
 
-    where s² (or s) is the mean squared (or plain) distance, per column, of training rows from their own prototype.
-    With the Euclidean metric and numeric columns alone the posterior is that of
-    ``DiscriminantClassifier("spherical", prior="uniform")``.
+    where m_c is the prototype of class c, and s² (or s) is the mean squared (or absolute) distance of the training
+    rows from their own prototype, per column. With a uniform prior the nearest prototype is predicted. With the
+    Euclidean metric and only numeric columns the posterior equals that of ``DiscriminantClassifier('spherical',
+    prior='uniform')``.
 
     Parameters
     ----------
-    center : {"mean", "median"}, default="mean"
-        The center of numeric columns. Of nominal columns it is the commonest value, of ordinal ones the median.
-    metric : {"euclidean", "manhattan"} or DistanceMetric, default="euclidean"
-        Squared or absolute differences are added; nominal values differ by 0 or 1. A `DistanceMetric` with p = 1 or 2
-        says how each column is compared and weighted. Missing values add nothing.
-    scale : {"auto", "deviation", None}, default="auto"
-        Numbers over the standard deviation of their column, and ordinal ranks from 0 to 1; "auto" does so if there
-        are nominal columns, and else takes numbers as they are.
-    prior : {"uniform", "raw"}, mapping or array-like, default="uniform"
-        P(class): uniform, so that the nearest wins, as counted, or given.
-    types : mapping of column to kind, str or Schema, optional
-        The kinds of columns, where dtypes do not say.
-    unseen : {"ignore", "error"}, default="ignore"
-        An unseen value is ignored, or is an error.
+    center : {'mean', 'median'}, default='mean'
+        Center of numeric columns. The center of a nominal column is its most frequent value, that of an ordinal
+        column its median.
+    metric : {'euclidean', 'manhattan'} or DistanceMetric, default='euclidean'
+        'euclidean' sums squared differences, 'manhattan' absolute differences; nominal values differ by 0 or 1. A
+        `DistanceMetric` with p = 1 or p = 2 defines the local distance and the weight of each column. Missing values
+        contribute 0.
+    scale : {'auto', 'deviation', None}, default='auto'
+        'deviation': numbers are divided by the standard deviation of their column, and ordinal codes are scaled to
+        [0, 1]. None: no scaling. 'auto': 'deviation' if there are nominal columns, else None.
+    prior : {'uniform', 'raw'}, mapping or array-like, default='uniform'
+        P(class). 'uniform': equal for all classes, so that the nearest prototype is predicted. 'raw': the class
+        frequencies. A mapping or array gives the probabilities.
+    types : mapping of column to type, str or Schema, optional
+        Types of the columns, where the dtypes do not determine them.
+    unseen : {'ignore', 'error'}, default='ignore'
+        Treatment of a value never seen in training. 'ignore': it is treated as missing. 'error': it raises an error.
 
     Attributes
     ----------
     classes_ : ndarray
-        The classes in order.
+        The classes, sorted.
     prototypes_ : Grid
         The prototype of each class.
+    left_out_ : dict of str to str
+        Excluded columns, and the reason for each.
     tallies_ : dict
-        All that was learned.
+        The learned counts and moments.
 
     Examples
     --------
@@ -300,10 +305,10 @@ class PrototypeClassifier(GenerativeClassifier):
         self.left_out_ = {name: d.silent for name, d in self.densities_.items() if d.silent}
         used = [d for d in self.densities_.values() if not d.silent]
         extent = max((float(np.ptp(d.centers)) / d.scale for d in used), default=0.0)
-        self._unit = 1.0 if not extent or 1e-100 < extent < 1e100 else extent  # so that squares stay numbers
+        self._unit = 1.0 if not extent or 1e-100 < extent < 1e100 else extent  # squares must not over- or underflow
         for density in used:
             density.unit = self._unit
-        # the mean distance of rows from their own prototype, per column; if it is 0, the nearest takes all
+        # mean distance of the rows from their prototype, per column; if it is 0, the nearest class gets posterior 1
         cells = sum(float(d.n.sum()) for d in used)
         away = sum(d.away / d.unit / (d.unit if d.squared else 1.0) for d in used)
         spread = away / cells if cells else 0.0
@@ -312,7 +317,7 @@ class PrototypeClassifier(GenerativeClassifier):
             density.temperature = temperature
 
     def _apart(self) -> float:
-        """The mean (squared) distance between prototypes."""
+        """Return the mean (squared) distance between prototypes."""
         total = np.zeros((len(self.classes_), len(self.classes_)))
         for density in self.densities_.values():
             total += density.added(density.centers)
@@ -326,7 +331,17 @@ class PrototypeClassifier(GenerativeClassifier):
         return Grid({self.target_.name: self.classes_.tolist(), **cells})
 
     def distances(self, X: Any) -> Floats:
-        """The distance of each row from the prototype of each class; a missing value adds nothing.
+        """Compute the distance of each row from the prototype of each class; a missing value contributes 0.
+
+        Parameters
+        ----------
+        X : table
+            Rows. Columns are matched by name, or by position if X is an array.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            The distances, in the order of `classes_`.
 
         Examples
         --------
@@ -355,57 +370,66 @@ class PrototypeClassifier(GenerativeClassifier):
         total = np.zeros(len(working.classes))
         for part in self.terms_:
             density, cells = self.densities_[part.key], table[part.key]
-            gaps = density.distances(cells)[0]
-            if np.isnan(gaps).any() or density.silent:
+            differences = density.distances(cells)[0]
+            if np.isnan(differences).any() or density.silent:
                 continue
-            total += gaps
+            total += differences
             columns[""].append(part.key)
             columns["value"].append(density.shown(float(cells[0])))
             for c in shown:
                 columns[f"prototype {working.classes[c]}"].append(density.shown(density.centers[c]))
-                columns[f"{what} {working.classes[c]}"].append(float(gaps[c]))
+                columns[f"{what} {working.classes[c]}"].append(float(differences[c]))
         if not columns[""]:
             return []
         ends = np.sqrt(total) if squared else total
         away = ", ".join(f"{working.classes[c]} {number(float(ends[c] * self._unit))}" for c in shown)
         one = next(d for d in self.densities_.values() if not d.silent)
-        spread, kind = ("2s²", " squared") if squared else ("s", "")
-        source = f"the mean{kind} distance of the training rows from their own prototype, a column"
-        lines = [f"distance: {away}", f"{spread} = {number(one.below)}, from {source}"]
+        divisor, square = ("2s²", " squared") if squared else ("s", "")
+        source = f"the mean{square} distance of the training rows from their prototype, per column"
+        lines = [f"distance: {away}", f"{divisor} = {number(one.below)}, from {source}"]
         shares = np.array(columns[f"{what} {working.classes[working.rival]}"], dtype=np.float64)
         if not one.scaled and len(shares) > 1 and shares.max() > 0.9 * shares.sum() > 0:
             name = columns[""][int(np.argmax(shares))]
             lines.append(
-                f"Numbers are taken as they are, and {name} is most of it; scale='deviation' evens columns out."
+                f"Numbers are not scaled, and {name} accounts for more than 90 % of the distance; "
+                "scale='deviation' gives columns comparable weight."
             )
         if any(d.scale != 1 for d in self.densities_.values()):
             scales = ", ".join(f"{k} {number(d.scale)}" for k, d in self.densities_.items() if d.scale != 1)
-            unit = "units" if isinstance(self.metric, DistanceMetric) else "deviations of their column"
-            lines.append(f"Numbers are in {unit}: {scales}")
+            unit = "scale" if isinstance(self.metric, DistanceMetric) else "standard deviation"
+            lines.append(f"Numbers are divided by the {unit} of their column: {scales}")
         return [Section("Distance from each prototype", Grid(columns), tuple(lines))]
 
 
 def _check_metric(metric: DistanceMetric, scale: Any) -> None:
-    """Refuse a metric that has no meaning for the center of a class."""
+    """Raise an error for a metric that is not defined for prototypes."""
     metric._check_settings()
     if metric._power() not in (1.0, 2.0):
-        raise OptionError(f"p={metric.p!r}: prototypes are compared with p 1 or 2.")
+        raise OptionError(f"The metric of a PrototypeClassifier must have p=1 or p=2, not p={metric.p!r}.")
     if scale not in (None, "auto"):
-        raise OptionError(f"scale={scale!r} is the metric's affair.", hint="numeric='sd' in the metric.")
+        raise OptionError(
+            f"scale={scale!r} cannot be combined with a DistanceMetric, which defines the scale of each column.",
+            hint="use DistanceMetric(numeric='sd').",
+        )
     if metric.unit_length or metric.numeric == "mvdm" or isinstance(metric.weights, str):
         raise OptionError(
-            "A prototype cannot be compared by unit length, by ranges of numbers, or with weights from measures.",
-            hint="numeric='range', and weights by name.",
+            "The metric of a PrototypeClassifier must not have unit length (unit_length=True), numeric='mvdm', "
+            "or weights by a measure.",
+            hint="use DistanceMetric(numeric='range', weights={column: number}).",
         )
 
 
 def _class_center(center: str, metric: DistanceMetric, a: Attribute) -> ClassCenters:
-    """How an attribute is compared with the center of a class."""
-    kind = "ordinal" if isinstance(a, Ordinal) else "nominal" if isinstance(a, Nominal) else "numeric"
-    rule = (metric.attributes or {}).get(a.name) or getattr(metric, kind)
-    known = {"numeric": ("range", "sd", "none"), "ordinal": ("steps", "mvdm"), "nominal": ("overlap", "mvdm")}[kind]
+    """Return the rule for the center of an attribute, from the metric."""
+    column_type = "ordinal" if isinstance(a, Ordinal) else "nominal" if isinstance(a, Nominal) else "numeric"
+    rule = (metric.attributes or {}).get(a.name) or getattr(metric, column_type)
+    options = {"numeric": ("range", "sd", "none"), "ordinal": ("steps", "mvdm"), "nominal": ("overlap", "mvdm")}
+    known = options[column_type]
     if rule not in known:
-        raise OptionError(f"A prototype of {a.name!r} cannot be compared by {rule!r}.", hint=f"give {listed(known)}.")
+        raise OptionError(
+            f"The distance {rule!r} of column {a.name!r} is not available in a PrototypeClassifier.",
+            hint=f"use one of {listed(known)}.",
+        )
     weights = metric.weights if isinstance(metric.weights, Mapping) else {}
     return ClassCenters(
         center,

@@ -1,4 +1,4 @@
-"""Rote learning: a row is predicted by the very same rows of the training table."""
+"""Rote learning: a row is predicted from identical training rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from countwise.data.frames import Frame
 from countwise.data.output import rows_of
 from countwise.data.schema import Schema
 from countwise.data.table import Table
-from countwise.errors import OptionError
+from countwise.errors import OptionError, did_you_mean
 from countwise.sources import Memory
 from countwise.working import Account, Grid, Section
 from countwise.working.numbers import number, percent
@@ -30,28 +30,35 @@ _SHOWN = 20
 
 @dataclass(eq=False, repr=False)
 class RoteClassifier(Classifier, RowModel):
-    """Rote learning: a row is predicted by the very same rows of the training table.
+    """Rote learner: predict a row from the training rows that are identical to it.
 
     Parameters
     ----------
-    otherwise : {"majority", "abstain"} or classifier, default="majority"
-        The prediction for a row that was not seen in training: the commonest class, None, or that of another
-        classifier, which is fitted to the same rows.
-    types, categorical_features
-        What the columns are; see `NaiveBayesClassifier`.
+    otherwise : {'majority', 'abstain'} or classifier, default='majority'
+        Prediction for a row that is identical to no training row. 'majority': the most frequent class. 'abstain':
+        None. A classifier is cloned, fitted to the same rows, and predicts these rows.
+    types : mapping of column to type, str or Schema, optional
+        Types of the columns, where the dtypes do not determine them; see `NaiveBayesClassifier`.
+    categorical_features : array-like, optional
+        Columns that are nominal, by name or index or as a mask; see `NaiveBayesClassifier`.
 
     Attributes
     ----------
     classes_ : ndarray
-        The classes in order.
+        The classes, sorted.
+    class_count_ : ndarray
+        Number of training rows (or their weight) in each class.
+    prior_ : ndarray
+        Proportion of the training rows in each class.
     n_different_ : int
-        How many different rows were learned.
+        Number of distinct training rows.
     otherwise_ : classifier
-        The other classifier, fitted, if there is one.
+        The other classifier, fitted. Only set if `otherwise` is a classifier.
 
     Notes
     -----
-    Rows are the same if all their values are; two missing values are the same. Texts are the same if every letter is.
+    Two rows are identical if all their values are equal. Two missing values count as equal. Text columns are compared
+    as strings, character by character.
 
     Examples
     --------
@@ -85,16 +92,18 @@ class RoteClassifier(Classifier, RowModel):
         return found
 
     def _check_settings(self) -> None:
-        word = isinstance(self.otherwise, str)
-        if (word and self.otherwise not in ("majority", "abstain")) or not (word or hasattr(self.otherwise, "fit")):
+        options = ("majority", "abstain")
+        valid = self.otherwise in options if isinstance(self.otherwise, str) else hasattr(self.otherwise, "fit")
+        if not valid:
             raise OptionError(
-                f"otherwise={self.otherwise!r} is unknown.", hint="give 'majority', 'abstain' or a classifier."
+                f"otherwise must be 'majority', 'abstain' or a classifier, not {self.otherwise!r}.",
+                hint=did_you_mean(self.otherwise, options),
             )
 
     def _learn(self, rows: Memory) -> dict[str, Any]:
-        kinds = Schema.kinds(rows.frame, self.types, self.categorical_features)
-        # a text is the same if every letter is
-        schema = Schema(a if isinstance(a, Nominal | Numeric) else Nominal(a.name) for a in kinds.attributes)
+        inferred = Schema.kinds(rows.frame, self.types, self.categorical_features)
+        # text columns are compared as whole strings
+        schema = Schema(a if isinstance(a, Nominal | Numeric) else Nominal(a.name) for a in inferred.attributes)
         frame = schema.coded(rows.frame)
         schema = schema.learn(frame)
         table = encode_finite(schema, frame, strict=True)
@@ -112,77 +121,155 @@ class RoteClassifier(Classifier, RowModel):
         self.class_count_, self.prior_ = total, total / total.sum()
         self.n_different_ = len(self._keys)
 
-    # -- asking ----------------------------------------------------------------------
+    # -- predicting ------------------------------------------------------------------
 
     def _found(self, frame: Frame) -> Indices:
-        """The place of each row among those that were learned; -1 for one that was not."""
+        """Return the position of each row among the distinct training rows; -1 if it is not one of them."""
         keys = _keys(self.schema_, self._domains, self._table(frame, 0, frame.n_rows))
         place = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
         return np.where(self._keys[place] == keys, place, -1)
 
     def matches(self, X: Any) -> Floats:
-        """The number of training rows that are the same as each row, by weight."""
+        """Return the number of training rows that are identical to each row.
+
+        Parameters
+        ----------
+        X : table
+            Rows. Columns are matched by name, or by position if X is an array.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Number of identical training rows, or their total weight.
+
+        Examples
+        --------
+        >>> from countwise import RoteClassifier
+        >>> RoteClassifier().fit({"x": [1, 1, 2]}, ["a", "b", "a"]).matches({"x": [1, 2, 3]}).tolist()
+        [2.0, 1.0, 0.0]
+        """
         found = self._found(self._open(X))
         return np.where(found >= 0, self._counts.sum(axis=1)[found], 0.0)
 
     def coverage(self, X: Any) -> float:
-        """The share of rows that were seen in training."""
+        """Return the proportion of rows that are identical to a training row.
+
+        Parameters
+        ----------
+        X : table
+            Rows. Columns are matched by name, or by position if X is an array.
+
+        Returns
+        -------
+        float
+            The proportion, from 0 to 1.
+
+        Examples
+        --------
+        >>> from countwise import RoteClassifier
+        >>> RoteClassifier().fit({"x": [1, 1, 2]}, ["a", "b", "a"]).coverage({"x": [1, 2, 3, 4]})
+        0.5
+        """
         return float(np.mean(self._found(self._open(X)) >= 0))
 
     def predict_proba(self, X: Any) -> Floats:
-        """P(class | row): the classes' shares of the training rows that are the same.
+        """Return P(class | row): the class frequencies of the identical training rows.
 
-        For a row that was not seen in training: the prior, NaN where the model abstains, or the probabilities of the
-        other classifier.
+        A row that is identical to no training row gets the class frequencies of all training rows
+        (``otherwise='majority'``), NaN (``otherwise='abstain'``), or the posterior of the other classifier.
+
+        Parameters
+        ----------
+        X : table
+            Rows to predict. Columns are matched by name, or by position if X is an array.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            Posterior of each class, in the order of `classes_`.
+
+        Examples
+        --------
+        >>> from countwise import RoteClassifier
+        >>> RoteClassifier().fit({"x": [1, 1, 2]}, ["a", "b", "a"]).predict_proba({"x": [1, 2]}).tolist()
+        [[0.5, 0.5], [1.0, 0.0]]
         """
         frame = self._open(X)
         found = self._found(frame)
         shares = (self._counts / self._counts.sum(axis=1, keepdims=True))[found]
-        lost = found < 0
+        unseen = found < 0
         if self.otherwise == "majority":
-            shares[lost] = self.prior_
+            shares[unseen] = self.prior_
         elif self.otherwise == "abstain":
-            shares[lost] = np.nan
-        elif lost.any():
-            shares[lost] = self._deferred(X, lost, "predict_proba")
+            shares[unseen] = np.nan
+        elif unseen.any():
+            shares[unseen] = self._deferred(X, unseen, "predict_proba")
         return shares
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The commonest class of the training rows that are the same; of equals the first of `classes_`.
+        """Predict the class of each row: the most frequent class of the identical training rows.
 
-        For a row that was not seen in training: the commonest class, None where the model abstains, or the
-        prediction of the other classifier.
+        Ties go to the first of `classes_`. A row that is identical to no training row gets the most frequent class
+        (``otherwise='majority'``), None (``otherwise='abstain'``), or the prediction of the other classifier.
+
+        Parameters
+        ----------
+        X : table
+            Rows to predict. Columns are matched by name, or by position if X is an array.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Predicted classes.
+
+        Examples
+        --------
+        >>> from countwise import RoteClassifier
+        >>> RoteClassifier("abstain").fit({"x": [1, 1, 2]}, ["a", "b", "b"]).predict({"x": [1, 2, 3]}).tolist()
+        ['a', 'b', None]
         """
         frame = self._open(X)
         found = self._found(frame)
         best = np.argmax(self._counts, axis=1)[found]
-        lost = found < 0
+        unseen = found < 0
         if self.otherwise == "majority":
-            best[lost] = int(np.argmax(self.class_count_))
+            best[unseen] = int(np.argmax(self.class_count_))
             return self.classes_[best]
-        answers = self.classes_[best]
+        predictions = self.classes_[best]
         if self.otherwise == "abstain":
-            answers = answers.astype(object)
-            answers[lost] = None
-        elif lost.any():
-            answers[lost] = self._deferred(X, lost, "predict")
-        return answers
+            predictions = predictions.astype(object)
+            predictions[unseen] = None
+        elif unseen.any():
+            predictions[unseen] = self._deferred(X, unseen, "predict")
+        return predictions
 
-    def _deferred(self, X: Any, lost: Flags, what: str) -> Any:
-        """The predictions of the other classifier for rows that were not seen in training."""
-        return getattr(self.otherwise_, what)(rows_of(X, np.flatnonzero(lost)))
+    def _deferred(self, X: Any, unseen: Flags, what: str) -> Any:
+        """Return the predictions of the other classifier for rows without an identical training row."""
+        return getattr(self.otherwise_, what)(rows_of(X, np.flatnonzero(unseen)))
 
     def explain(self, X: Any, *, row: int = 0) -> Account:
-        """How often the very same row stands in the training table, and with which classes.
+        """Explain the prediction of one row: the number of identical training rows in each class.
+
+        Parameters
+        ----------
+        X : table
+            Rows to predict. Columns are matched by name, or by position if X is an array.
+        row : int, default=0
+            Index of the row to explain. A negative index counts from the end.
+
+        Returns
+        -------
+        Account
+            The working. ``print`` shows it as text.
 
         Examples
         --------
         >>> from countwise import RoteClassifier, samples
         >>> tennis = samples.load("tennis")
         >>> print(RoteClassifier().fit(tennis.frame, "play").explain(tennis.X, row=2))
-        play = Yes, with probability 100 %.
+        play = Yes with probability 100 %.
         <BLANKLINE>
-        Training rows that are the same: 1 of 14
+        Identical training rows: 1 of 14
           play  rows
           No       0
           Yes      1
@@ -193,51 +280,77 @@ class RoteClassifier(Classifier, RowModel):
         n_rows = number(float(self._counts.sum()))
         if place >= 0:
             counts = self._counts[place]
-            title = f"Training rows that are the same: {number(float(counts.sum()))} of {n_rows}"
+            title = f"Identical training rows: {number(float(counts.sum()))} of {n_rows}"
             table = Grid({self.target_.name: self.classes_.tolist(), "rows": counts.tolist()})
             return self._account(counts / counts.sum(), Section(title, table))
         cells = {a: shown_cell(frame.slice(row, row + 1).columns[a]) or "missing" for a in self.schema_}
         section = Section(
-            f"None of {n_rows} training rows is the same",
+            f"None of the {n_rows} training rows is identical",
             Grid({"attribute": list(cells)[:_SHOWN], "value": list(cells.values())[:_SHOWN]}),
         )
         if self.otherwise == "abstain":
-            said = f"This row was not seen in training: {self.target_.name} is left open."
-            return Account(said, float("nan"), (section,))
+            sentence = f"No prediction of {self.target_.name}: no training row is identical to this row."
+            return Account(sentence, float("nan"), (section,))
         if self.otherwise == "majority":
-            return self._account(self.prior_, section, "The prediction is the commonest class of all training rows.")
+            note = "The prediction is the most frequent class of all training rows."
+            return self._account(self.prior_, section, note)
         return self._deferred_account(X, row, section)
 
-    def _account(self, p: Floats, section: Section, *notes: str, answer: Any = None) -> Account:
-        """The likeliest class, or the answer of the other classifier, with the probabilities of all classes."""
+    def _account(self, p: Floats, section: Section, *notes: str, predicted: Any = None) -> Account:
+        """Return the working of a prediction, by default of the most probable class, with the posterior."""
         best = int(np.argmax(p))
-        answer = self.classes_[best] if answer is None else answer
-        sure = percent(float(p[best]), certain=float(p[best]) == 1.0)
+        predicted = self.classes_[best] if predicted is None else predicted
+        shown = percent(float(p[best]), certain=float(p[best]) == 1.0)
         posterior = dict(zip(self.classes_.tolist(), p.tolist(), strict=True))
-        said = f"{self.target_.name} = {answer}, with probability {sure}."
-        return Account(said, float(p[best]), (section,), notes, posterior)
+        sentence = f"{self.target_.name} = {predicted} with probability {shown}."
+        return Account(sentence, float(p[best]), (section,), notes, posterior)
 
     def _deferred_account(self, X: Any, row: int, section: Section) -> Account:
-        """The prediction of the other classifier, with its own working if it has one."""
+        """Return the prediction of the other classifier, with its own working if it has one."""
         one = rows_of(X, np.array([row]))
-        answer = self.otherwise_.predict(one)[0]
-        note = f"It was predicted by {type(self.otherwise_).__name__}."
+        predicted = self.otherwise_.predict(one)[0]
+        note = f"The row was predicted by {type(self.otherwise_).__name__}."
         if hasattr(self.otherwise_, "explain"):
             note += f"\n\n{self.otherwise_.explain(one)}"
         if not hasattr(self.otherwise_, "predict_proba"):
-            return Account(f"{self.target_.name} = {answer}.", float("nan"), (section,), (note,))
-        return self._account(self.otherwise_.predict_proba(one)[0], section, note, answer=answer)
+            return Account(f"{self.target_.name} = {predicted}.", float("nan"), (section,), (note,))
+        return self._account(self.otherwise_.predict_proba(one)[0], section, note, predicted=predicted)
 
     def summary(self) -> str:
-        """What was learned, in one line."""
+        """Return a one-line text about the fitted model: the number of rows and of distinct rows.
+
+        Returns
+        -------
+        str
+            The summary.
+
+        Examples
+        --------
+        >>> from countwise import RoteClassifier
+        >>> print(RoteClassifier().fit({"x": [1, 1, 2]}, ["a", "b", "a"]).summary())
+        3 rows, 1 attributes; class: 2 distinct rows stored
+        """
         self._check_fitted()
         head = f"{self.n_rows_} rows, {len(self.schema_)} attributes; {self.target_.name}: "
-        return f"{head}{self.n_different_} different rows learned by heart"
+        return f"{head}{self.n_different_} distinct rows stored"
 
     def tables(self) -> dict[str, Grid]:
-        """What was learned, as a table: how many rows, and how many different ones."""
+        """Return the number of rows and of distinct rows as a table.
+
+        Returns
+        -------
+        dict of str to Grid
+            'rows': the number of training rows, and of distinct ones.
+
+        Examples
+        --------
+        >>> from countwise import RoteClassifier
+        >>> print(RoteClassifier().fit({"x": [1, 1, 2]}, ["a", "b", "a"]).tables()["rows"])
+        rows  distinct
+           3         2
+        """
         self._check_fitted()
-        return {"rows": Grid({"rows": [self.n_rows_], "different": [self.n_different_]})}
+        return {"rows": Grid({"rows": [self.n_rows_], "distinct": [self.n_different_]})}
 
     # -- the model file --------------------------------------------------------------
 
@@ -251,7 +364,7 @@ class RoteClassifier(Classifier, RowModel):
     def _revive(self, state: Mapping[str, Any]) -> None:
         self._domains = {str(name): np.array(d, dtype=np.float64) for name, d in state["domains"].items()}
         if set(self._domains) != {a.name for a in self.schema_.attributes if isinstance(a, Numeric)}:
-            raise ValueError("the numbers do not fit the schema")
+            raise ValueError("the stored numbers do not match the numeric columns of the schema")
         width = 4 * len(self.schema_)
         raw = [bytes.fromhex(key) for key in state["keys"]]
         self._keys = np.array(raw, dtype=f"V{width}")
@@ -265,18 +378,18 @@ class RoteClassifier(Classifier, RowModel):
             and (self._counts.sum(axis=1) > 0).all()
         )
         if not sound:
-            raise ValueError("the rows learned by heart are not sound")
+            raise ValueError("the stored rows or their class counts are damaged")
         self._derive()
 
 
 def _numbers(column: NDArray[Any]) -> Floats:
-    """Numbers with one zero: -0.0 and 0.0 are the same."""
+    """Return the numbers with -0.0 replaced by 0.0, so that both are equal as bytes."""
     return column.astype(np.float64) + 0.0
 
 
 def _keys(schema: Schema, domains: Mapping[str, Floats], table: Table) -> NDArray[Any]:
-    """Rows as bytes, four for the code of each value; a value that no training row has equals none."""
-    codes = np.empty((table.n_rows, len(schema)), dtype=">u4")  # the order of the bytes is that of the codes
+    """Return each row as bytes, four for the code of each value; a value of no training row matches nothing."""
+    codes = np.empty((table.n_rows, len(schema)), dtype=">u4")  # big-endian, so that bytes sort like codes
     for j, a in enumerate(schema.attributes):
         if isinstance(a, Nominal):
             codes[:, j] = table[a.name]

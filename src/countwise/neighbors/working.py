@@ -1,4 +1,4 @@
-"""The working of a prediction by neighbors: which rows they are, how far, and why."""
+"""Working of a nearest neighbors prediction: the neighbors, their distances, and the parts of a distance."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ _SHOWN, _COLUMNS = 20, 8
 
 
 def parts_of(combined: CombinedDistance, a: RowLayout, b: RowLayout) -> tuple[list[float], list[bool]]:
-    """What each attribute adds to the sum of two single rows, and where a cell of either is missing."""
+    """Return the contribution of each attribute to the sum of two rows, and where either value is missing."""
     added, missing = [], []
     places = {id(local): j for group in (combined.differences, combined.others) for j, local in enumerate(group)}
     for local in combined.locals:
         j = places[id(local)]
         if isinstance(local, Difference):
             left, right = (RowLayout(np.ascontiguousarray(x.numbers[:, j : j + 1]), []) for x in (a, b))
-            lost = bool(np.isnan([left.numbers, right.numbers]).any())
+            is_missing = bool(np.isnan([left.numbers, right.numbers]).any())
         else:
             left, right = (RowLayout(np.empty((1, 0)), [x.cells[j]]) for x in (a, b))
-            lost = any(bool(local.lost(x.cells[j])[0]) for x in (a, b))
+            is_missing = any(bool(local.unknown(x.cells[j])[0]) for x in (a, b))
         pair = replace(combined, locals=(local,), missing="maximal").between(left, right)
-        missing.append(lost)
-        added.append(0.0 if lost and combined.missing == "ignore" else float(_kernels.pair_sums(*pair)[0, 0]))
+        missing.append(is_missing)
+        added.append(0.0 if is_missing and combined.missing == "ignore" else float(_kernels.pair_sums(*pair)[0, 0]))
     return added, missing
 
 
@@ -48,17 +48,21 @@ def distance_section(
     other: Frame,
     names_of_rows: tuple[str, str] = ("row", "other"),
 ) -> Section:
-    """The parts of the distance of two single rows."""
+    """Return the section with the contributions of the attributes to the distance between two rows."""
     added, missing = parts_of(combined, a, b)
-    lost = "ignored" if combined.missing == "ignore" else "missing: the maximum"
+    if_missing = "ignored" if combined.missing == "ignore" else "missing: maximum"
     power = "" if combined.p in (1, np.inf) else "²" if combined.p == 2 else f"^{number(combined.p)}"
     names = [local.of.name for local in combined.locals]
     table: dict[str, list[Any]] = {
         "attribute": names,
         names_of_rows[0]: [shown_cell(one.columns[name]) for name in names],
         names_of_rows[1]: [shown_cell(other.columns[name]) for name in names],
-        "distance": [lost if gone else local.word for local, gone in zip(combined.locals, missing, strict=True)],
-        "d": [_gap(combined, local.weight, cost) for local, cost in zip(combined.locals, added, strict=True)],
+        "distance": [
+            if_missing if gone else local.label for local, gone in zip(combined.locals, missing, strict=True)
+        ],
+        "d": [
+            _local_distance(combined, local.weight, cost) for local, cost in zip(combined.locals, added, strict=True)
+        ],
         "weight": [local.weight for local in combined.locals],
         f"w d{power}": added,
     }
@@ -69,12 +73,12 @@ def distance_section(
             del table["d"]
             table["d"] = added
     cells = list(zip(table[names_of_rows[0]], table[names_of_rows[1]], strict=True))
-    lines = [*_shares_lines(combined, a, b, missing, cells), *_sum_lines(combined, a, b, missing, added)]
-    return Section("What each attribute adds", Grid(table), tuple(lines))
+    lines = [*_probability_lines(combined, a, b, missing, cells), *_sum_lines(combined, a, b, missing, added)]
+    return Section("Contribution of each attribute", Grid(table), tuple(lines))
 
 
-def _gap(combined: CombinedDistance, weight: float, cost: float) -> float:
-    """The local distance that adds so much."""
+def _local_distance(combined: CombinedDistance, weight: float, cost: float) -> float:
+    """Return the local distance d whose contribution w d^p is `cost`."""
     return float(combined.root(np.array(cost / weight))) if weight > 0 else float("nan")
 
 
@@ -83,57 +87,61 @@ def _sum_lines(
 ) -> list[str]:
     total = float(_kernels.pair_sums(*combined.between(a, b))[0, 0])
     if combined.p == np.inf:
-        return [f"the largest: {number(total)}"]
-    root = {1.0: "", 2.0: "; its root is the distance"}.get(combined.p, f"; to the power 1/{number(combined.p)}")
+        return [f"the distance is the largest of these: {number(total)}"]
+    ends = {1.0: "", 2.0: "; the distance is its square root"}
+    root = ends.get(combined.p, f"; the distance is its power 1/{number(combined.p)}")
     if combined.missing != "ignore" or not any(missing):
         return [f"sum {number(total)}{root}"]
-    there = sum(local.weight for local, lost in zip(combined.locals, missing, strict=True) if not lost)
+    known = sum(local.weight for local, gone in zip(combined.locals, missing, strict=True) if not gone)
     whole = sum(local.weight for local in combined.locals)
-    if there == 0:
-        return ["nothing in common: every attribute counts as at its most", f"sum {number(total)}{root}"]
-    times = f"times {number(whole)} / {number(there)} for what is ignored"
+    if known == 0:
+        return [
+            "no attribute is known in both rows: every attribute counts with its maximum distance",
+            f"sum {number(total)}{root}",
+        ]
+    times = f"times {number(whole)} / {number(known)} for the ignored attributes"
     return [f"sum {number(float(np.sum(added)))}, {times}: {number(total)}{root}"]
 
 
-def _shares_lines(
+def _probability_lines(
     combined: CombinedDistance, a: RowLayout, b: RowLayout, missing: list[bool], cells: list[tuple[str, str]]
 ) -> list[str]:
-    """P(class | value) of both values of a value difference."""
+    """Return lines with P(class | value) of both values of each attribute that uses the value difference metric."""
     lines, others = [], combined.others
-    for local, lost, shown in zip(combined.locals, missing, cells, strict=True):
-        if lost or not isinstance(local, LookupDistance) or len(local.classes) > _MOST_CLASSES:
+    for local, is_missing, shown in zip(combined.locals, missing, cells, strict=True):
+        if is_missing or not isinstance(local, LookupDistance) or len(local.classes) > _MOST_CLASSES:
             continue
         j = next(k for k, other in enumerate(others) if other is local)
-        said = []
+        texts = []
         for cell, laid in zip(shown, (a, b), strict=True):
-            shares = local.shares[int(laid.cells[j].column[0])]
-            pairs = zip(local.classes, shares, strict=True)
-            said.append(", ".join(f"P({c} | {cell}) = {number(float(p))}" for c, p in pairs))
+            probabilities = local.probabilities[int(laid.cells[j].column[0])]
+            pairs = zip(local.classes, probabilities, strict=True)
+            texts.append(", ".join(f"P({c} | {cell}) = {number(float(p))}" for c, p in pairs))
         if len(set(shown)) > 1:
-            lines.append(f"{local.of.name}: {'; '.join(said)}")
+            lines.append(f"{local.of.name}: {'; '.join(texts)}")
     return lines
 
 
 class NeighborWorking:
-    """How the prediction of one row came about."""
+    """Working of the prediction for one row."""
 
     def __init__(self, model: Any, frame: Frame, laid: RowLayout, found: FoundNeighbors) -> None:
         self.model, self.frame, self.laid, self.found = model, frame, laid, found
 
     def account(self) -> Account:
-        """The prediction, its neighbors, and the parts of the nearest distance."""
-        answer, value, posterior = self.model._prediction(self.found)
+        """Return the prediction, the neighbors, and the contributions to the nearest distance."""
+        sentence, value, posterior = self.model._prediction(self.found)
         alone = len(self.found.ids) == 0
         sections = () if alone else (self._neighbors(), self._nearest())
-        notes = (*([self._nobody()] if alone else []), *self._notes())
-        return Account(answer, value, sections, notes, posterior)
+        notes = (*([self._no_neighbors()] if alone else []), *self._notes())
+        return Account(sentence, value, sections, notes, posterior)
 
-    def _nobody(self) -> str:
-        said = "the mean of all rows" if self.model._numbers else "the classes' shares of all rows"
+    def _no_neighbors(self) -> str:
+        statistic = "the mean" if self.model._numbers else "the class frequencies"
+        basis = f"the prediction is based on {statistic} of all training rows"
         if self.laid.unknown(self.model.metric_.distance_)[0]:
-            return f"No value of this row is known; the prediction is {said}."
-        radius = number(float(self.model.radius))
-        return f"No training row is within the radius of {radius}; the prediction is {said}."
+            return f"Every value of this row is missing or was never seen in training; {basis}."
+        return f"No training row is within the radius of {number(float(self.model.radius))}; {basis}."
 
     def _neighbors(self) -> Section:
         model, found = self.model, self.found
@@ -160,24 +168,24 @@ class NeighborWorking:
             lines.append(f"and {len(found.ids) - _SHOWN} more")
         total = float(votes.sum())
         if model._numbers:
-            lines.append(f"mean {number(float(model._means(found)[0]))} of votes {number(total)}")
+            lines.append(f"mean weighted by votes: {number(float(model._means(found)[0]))}; total {number(total)}")
         else:
             counts = model._votes.count(found, votes)[0]
             order = np.argsort(-counts, kind="stable")
-            said = [f"{model.classes_[c]} = {number(float(counts[c]))}" for c in order if counts[c] > 0]
-            lines.append(f"votes: {', '.join(said)}, of {number(total)}")
+            shown = [f"{model.classes_[c]} = {number(float(counts[c]))}" for c in order if counts[c] > 0]
+            lines.append(f"votes: {', '.join(shown)}; total {number(total)}")
             if np.count_nonzero(np.isclose(counts, counts.max(), rtol=1e-12, atol=0)) > 1:
-                lines.append("Of classes with equal votes the one with the nearest row is predicted, then the first.")
+                lines.append("Among classes with equal votes, that of the nearest row is predicted, then the first.")
         left = self._equally_far()
         if left:
             lines.append(
-                f"{left} more row{'s are' if left > 1 else ' is'} as far as the last of these; "
-                "the first by class, then by row, were taken."
+                f"{left} more row{'s are' if left > 1 else ' is'} at the same distance as the last neighbor; "
+                "ties are broken by class, then by row."
             )
         return lines
 
     def _equally_far(self) -> int:
-        """How many rows that are not neighbors are as near as the last that is."""
+        """Return the number of other rows at the distance of the last neighbor."""
         model = self.model
         if model.radius is not None or model._ties:
             return 0
@@ -190,7 +198,7 @@ class NeighborWorking:
         other = model._search.rows.slice(i, i + 1)
         section = distance_section(
             model.metric_.distance_, self.laid, other, self.frame, model._frame.slice(i, i + 1),
-            ("asked", f"row {model._order[i]}"),
+            ("query", f"row {model._order[i]}"),
         )  # fmt: skip
         title, lines = model._reason(self.found, int(model._order[i]), section.lines)
         return Section(title, section.table, lines)
@@ -199,11 +207,11 @@ class NeighborWorking:
         model = self.model
         strings = {local.of.name for local in model.metric_.distance_.locals if isinstance(local, Edits)}
         notes = [
-            f"The value of {a.name!r} was never seen in training, and is taken as missing."
+            f"The value of {a.name!r} was never seen in training; it is treated as missing."
             for a in model.schema_.attributes
             if isinstance(a, Nominal) and a.name not in strings
             if int(a.encode(self.frame.columns[a.name])[0]) == a.unseen
         ]
         if model.radius is None and model.n_neighbors_ > model._n_total:
-            notes.append(f"There are only {number(model._n_total)} training rows: all of them are neighbors.")
+            notes.append(f"There are only {number(model._n_total)} training rows; all of them are neighbors.")
         return notes

@@ -1,4 +1,4 @@
-"""Bayesian networks: structure, tables, inference, and classification."""
+"""Bayesian networks: structure learning, parameters, inference and classification."""
 
 from __future__ import annotations
 

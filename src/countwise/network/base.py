@@ -1,4 +1,4 @@
-"""What the two networks have in common: how they learn, and what can be asked of them."""
+"""Base class of both Bayesian network estimators: learning, queries and inspection."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from countwise.network.structure_learning import (
     binning_rule,
     check_network,
     choose_distributions,
+    column_types,
     complete_rows,
     is_searched,
-    kinds_of_columns,
 )
 from countwise.sources import EnginePart, Memory, in_one
 from countwise.tallies import fill_all, tally_from
@@ -51,7 +51,7 @@ _FRAMES = ("pandas", "polars", "pyarrow")
 
 @dataclass(eq=False, repr=False)
 class NetworkModel(TallyModel):
-    """A network over the columns of a table; a model writes `_structure_learner` and what it adds."""
+    """Base class of Bayesian networks over the columns of a table; subclasses implement `_structure_learner`."""
 
     structure: Any = "given"
     _: KW_ONLY
@@ -81,20 +81,20 @@ class NetworkModel(TallyModel):
     _blueprint: Blueprint = field(init=False)
 
     _class_is_node = False  # whether the target is a node
-    cpts = None  # tables that were given by hand
+    cpts = None  # CPTs that were specified by hand
 
-    # -- to be written by each model ---------------------------------------------------
+    # -- implemented by subclasses -------------------------------------------------------
 
     def _structure_learner(self, schema: Schema, target: Nominal) -> StructureLearner:
-        """The object that finds the structure."""
+        """Return the object that learns the structure."""
         raise NotImplementedError
 
     def _latent(self) -> dict[str, Nominal]:
-        """Nodes that are never observed."""
+        """Return the nodes that are never observed."""
         return {}
 
     def _given_tables(self) -> GivenTable:
-        """What gives the table of a node that does not follow from its counts alone."""
+        """Return a function that gives the CPT of a node if it does not follow from its counts alone."""
         raise NotImplementedError
 
     @property
@@ -104,28 +104,28 @@ class NetworkModel(TallyModel):
 
     @property
     def cuts_(self) -> dict[str, tuple[float, ...]]:
-        """Where numeric columns are cut that nominal nodes depend on."""
+        """The cut points of each discretized column."""
         return dict(self._plan().cuts)
 
     def _plan(self) -> Blueprint:
         if "_blueprint" not in vars(self):
-            raise AttributeError(f"This {type(self).__name__} has no structure yet: it is not fitted.")
+            raise AttributeError(f"This {type(self).__name__} has no structure because it is not fitted yet.")
         return self._blueprint
 
     @property
     def n_iter_(self) -> int:
-        """How many steps EM took; 1 where nothing had to be filled."""
+        """The number of EM iterations; 1 if EM was not needed."""
         return 1 if self.em_ is None else len(self.em_.log_likelihoods)
 
     # -- learning --------------------------------------------------------------------------
 
     def _infer_schema(self, frame: Frame) -> Schema:
         check_network(self)
-        return kinds_of_columns(self, frame)
+        return column_types(self, frame)
 
     def _open_parts(self, X: Any, y: Any, sample_weight: Any) -> Iterator[Memory | EnginePart]:
         parts = super()._open_parts(X, y, sample_weight)
-        needs_all = self.missing == "em" or is_searched(self)  # of the rows at once
+        needs_all = self.missing == "em" or is_searched(self)  # EM and searches need all rows at once
         return in_one(parts) if needs_all and not hasattr(self, "tallies_") else parts
 
     def _count_in(self, part: Memory | EnginePart) -> None:
@@ -136,7 +136,7 @@ class NetworkModel(TallyModel):
         schema = self._infer_schema(part.frame) if first else self.schema_
         frame = schema.coded(part.frame if first else schema.match(part.frame))
         schema = schema.learn(frame)
-        target = self._first_target(part.name) if first else self._same_kind_of_target(part.known)
+        target = self._first_target(part.name) if first else self._matching_target(part.known)
         target = target.learn(part.target)
         table = replace(part, frame=frame).table(schema, target)
         if self.missing == "complete":
@@ -145,7 +145,7 @@ class NetworkModel(TallyModel):
             self._label_type, self._known_target = part.label_type, part.known
             learned = self._begin(schema, target, MemoryRows(table), part.frame)
             terms, derived = self._blueprint.terms(schema, target), learned.rows.table
-            known = learned.found is None  # the arcs are those that the rows were laid out for
+            known = learned.found is None  # `learned.rows.missing` holds for these arcs
             if self.missing == "em" and (learned.rows.missing if known else has_missing(derived, terms)):
                 self.em_ = self._parameters().by_em(self._blueprint, terms, target, derived, learned.start)
             self.tallies_ = self.em_.tallies if self.em_ else fill_all(blank_tallies(terms, target), derived)
@@ -154,15 +154,18 @@ class NetworkModel(TallyModel):
             derived = derive_checked(table, terms)
             if self.missing == "em" and has_missing(derived, terms):
                 raise TableError(
-                    "Rows with missing values cannot be added to a network that fills them by EM.",
-                    hint="fit on all rows at once, or missing='available'.",
+                    "Rows with missing values cannot be added to a network with missing='em': EM needs all rows.",
+                    hint="fit on all rows at once, or use missing='available'.",
                 )
             self._join(schema, target, fill_all(blank_tallies(terms, target), derived))
         self.n_rows_ += table.n_rows
 
     def _count_in_engine(self, part: EnginePart) -> None:
         if hasattr(self, "tallies_"):
-            raise TableError("A network learns from one relation at a time.", hint="merge two by +.")
+            raise TableError(
+                "A fitted network cannot learn from another engine table.",
+                hint="fit a second network on it and merge the two with +.",
+            )
         engine, schema = EngineRows.open(part, self._infer_schema(part.frame), self.missing)
         target, self._label_type = target_of(engine.relation, self._first_target(part.name), engine.classes)
         self._known_target = part.known
@@ -171,13 +174,13 @@ class NetworkModel(TallyModel):
         self.n_rows_ = engine.classes.rows
 
     def _tallies_of(self, part: Memory | EnginePart, only: Collection[str] = ()) -> tuple[dict[str, Any], int]:
-        """What a part counts in the domains of the model, and its rows; a value never seen is an error."""
-        schema, target = self.schema_, self._same_kind_of_target(part.known)
+        """Count a part over the domains of the model, and return its number of rows; an unseen value is an error."""
+        schema, target = self.schema_, self._matching_target(part.known)
         terms = self._blueprint.terms(schema, target)
         asked = {name: blank for name, blank in blank_tallies(terms, target).items() if not only or name in only}
         if isinstance(part, EnginePart):
             engine, _ = EngineRows.open(part, schema, self.missing)
-            return engine.laid_out(self._blueprint, schema, target).tallies(asked, target), engine.classes.rows
+            return engine.prepare(self._blueprint, schema, target).tallies(asked, target), engine.classes.rows
         codes = Nominal(target.name, target.values, grows=False).encode(part.target, strict=True)
         table = schema.encode(schema.match(part.frame), part.weights, strict=True).with_column(target.name, codes)
         if self.missing == "complete":
@@ -185,7 +188,7 @@ class NetworkModel(TallyModel):
         return fill_all(asked, derive_checked(table, terms)), table.n_rows
 
     def _begin(self, schema: Schema, target: Nominal, rows: TrainingRows, frame: Frame) -> LearnedStructure:
-        """Learn the structure, and keep it with what the columns are."""
+        """Learn the structure and store it together with the column types."""
         self.schema_, self.target_ = schema, target
         learned = self._structure_learner(schema, target).learn(rows, self._parameters())
         vars(self).update(self._names(frame))
@@ -204,7 +207,7 @@ class NetworkModel(TallyModel):
         plan = self._blueprint
         for a in self.schema_.attributes:
             if is_empty(a) and (plan.graph.parents[a.name] or plan.graph.children(a.name)):
-                raise TooFewRows(f"Every value of {a.name!r} is missing: it can have no arc.")
+                raise TooFewRows(f"Every value of {a.name!r} is missing, so this node cannot have arcs.")
         self.terms_ = plan.terms(self.schema_, self.target_)
         self.densities_ = plan.densities(self.terms_, self.tallies_)
         self.net_ = plan.net(self.densities_, self.tallies_, self._given_tables())
@@ -222,13 +225,13 @@ class NetworkModel(TallyModel):
                 model._check_fitted(answers=False)
                 if model.em_ is not None:
                     raise TableError(
-                        "Networks whose missing values were filled by EM cannot be merged: EM must see all rows.",
-                        hint="missing='available' counts what is present.",
+                        "Networks fitted by EM on missing values cannot be merged: EM needs all rows at once.",
+                        hint="use missing='available', which counts the observed values.",
                     )
             if self.graph_ != other.graph_ or self.cuts_ != other.cuts_:
                 raise TableError(
-                    "The networks differ in structure, or in the ranges of their numeric columns.",
-                    hint="give both the structure of one: structure=other.graph_.",
+                    "The networks have different structures, or different cut points of their numeric columns.",
+                    hint="fit both with the structure of one of them: structure=other.graph_.",
                 )
         return super().__add__(other)
 
@@ -239,8 +242,8 @@ class NetworkModel(TallyModel):
     def _subtract_rows(self, part: Memory | EnginePart) -> None:
         if self.em_ is not None:
             raise TableError(
-                "A network whose missing values were filled by EM cannot forget rows.",
-                hint="fit again, or missing='available'.",
+                "A network fitted by EM on missing values cannot forget rows.",
+                hint="fit again without these rows, or use missing='available'.",
             )
         tallies, n_rows = self._tallies_of(part)
         self.tallies_ = {name: tally - tallies[name] for name, tally in self.tallies_.items()}
@@ -259,7 +262,7 @@ class NetworkModel(TallyModel):
 
     def _revive(self, state: Mapping[str, Any]) -> None:
         if isinstance(self.structure, str) and self.structure in BY_INFORMATION:
-            self.criterion = None  # older files hold a default here that no search used
+            self.criterion = None  # files of earlier versions hold a default here that no search uses
         self._known_target = bool(state.get("known", True))
         if state.get("library") in (*_FRAMES, "mapping"):
             self._library = state["library"]
@@ -282,17 +285,35 @@ class NetworkModel(TallyModel):
         self._estimate()
 
     def remove_arc(self, parent: str, child: str, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Remove an arc from a fitted network; the child's distribution is estimated anew from rows, all else stays.
+        """Remove an arc from a fitted network.
+
+        The child's distribution is estimated from the given rows; all other distributions are kept.
 
         Parameters
         ----------
-        parent, child : str
-        X, y, sample_weight
-            Rows, as for `fit`. Those in which the child and all its parents are present count.
+        parent : str
+            The node where the arc starts.
+        child : str
+            The node where the arc ends.
+        X : any table
+            Rows, as for `fit`. Rows in which the child or one of its remaining parents is missing are ignored.
+        y : array-like or str, optional
+            The target of each row, as for `fit`.
+        sample_weight : array-like or str, optional
+            The weight of each row, or the name of the column that holds it.
 
         Returns
         -------
         self
+            The network itself.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork
+        >>> rows = {"rain": ["no", "yes", "yes"], "wet": ["no", "yes", "no"]}
+        >>> net = BayesNetwork({"wet": ["rain"]}).fit(rows)
+        >>> net.remove_arc("rain", "wet", rows).graph_.arcs
+        ()
         """
         return Editor(self).remove_arc(parent, child, X, y, sample_weight)
 
@@ -303,7 +324,7 @@ class NetworkModel(TallyModel):
         return self.net_
 
     def _evidence(self, given: Mapping[str, Any] | None) -> dict[str, Any]:
-        """The evidence; numbers of binned nodes by their range."""
+        """Convert the user's evidence; the number of a discretized node becomes its bin."""
         return queries.evidence_of(self._net(), self._blueprint.cuts, given)
 
     def query(
@@ -315,24 +336,28 @@ class NetworkModel(TallyModel):
         n: int = 10_000,
         random_state: int = 0,
     ) -> QueryAnswer:
-        """P(asked | given).
+        """Return P(asked | given).
 
         Parameters
         ----------
         asked : str or sequence of str
-            A node, or several for their joint probabilities.
+            The query node, or several nodes for their joint distribution.
         given : mapping of str to value, optional
-            The evidence: a value, a number, or ``{value: weight}`` for soft evidence. None and NaN are no evidence.
-        method : {"exact", "likelihood_weighting", "gibbs"}, default="exact"
-            By variable elimination, or by sampling, with standard errors.
-        n, random_state : int
-            Of sampling: how many rows to draw, and the seed.
+            The evidence. For each node a value, a number, or ``{value: weight}`` (soft evidence: the likelihood of
+            each value). None and NaN mean no evidence.
+        method : {'exact', 'likelihood_weighting', 'gibbs'}, default='exact'
+            'exact' uses variable elimination. 'likelihood_weighting' and 'gibbs' draw samples and also estimate
+            standard errors; use them if the exact computation needs too much memory.
+        n : int, default=10000
+            The number of samples; ignored by 'exact'.
+        random_state : int, default=0
+            The seed of the sampler; ignored by 'exact'.
 
         Returns
         -------
         QueryAnswer
-            A dict of value (of several nodes: tuple of values) to probability. Of a numeric node: "mean" and
-            "deviation".
+            A dict that maps each value (for several nodes each tuple of values) to its probability. For a numeric
+            node the keys are "mean" and "deviation" (the standard deviation).
 
         Examples
         --------
@@ -347,65 +372,115 @@ class NetworkModel(TallyModel):
         return queries.query(net, asked, evidence, shown=given or {}, method=method, n=n, seed=random_state)
 
     def marginals(self, given: Mapping[str, Any] | None = None) -> dict[str, QueryAnswer]:
-        """P(node | given) of every nominal node, in one pass over the junction tree.
+        """Return P(node | given) of every nominal node, computed in one pass over the junction tree.
 
         Parameters
         ----------
         given : mapping of str to value, optional
+            The evidence, in the form that `query` accepts.
 
         Returns
         -------
         dict of str to QueryAnswer
+            The posterior of each nominal node.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork
+        >>> net = BayesNetwork().add_arc("rain", "wet").add_node("rain", ["no", "yes"], [0.8, 0.2])
+        >>> net = net.add_node("wet", ["no", "yes"], {"no": [0.9, 0.1], "yes": [0.2, 0.8]})
+        >>> print(net.marginals()["wet"])
+        P(wet)
+        no   0.76
+        yes  0.24
         """
         return queries.marginals(self._net(), self._evidence(given))
 
     def most_probable_explanation(self, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """The most probable values of all nominal nodes without evidence, together (MPE).
+        """Return the most probable joint assignment of all nominal nodes without evidence (MPE).
 
         Parameters
         ----------
         given : mapping of str to value, optional
+            The evidence, in the form that `query` accepts.
 
         Returns
         -------
         dict of str to value
+            The value of each nominal node that has no evidence.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork
+        >>> net = BayesNetwork().add_arc("rain", "wet").add_node("rain", ["no", "yes"], [0.8, 0.2])
+        >>> net = net.add_node("wet", ["no", "yes"], {"no": [0.9, 0.1], "yes": [0.2, 0.8]})
+        >>> net.most_probable_explanation({"wet": "yes"})
+        {'rain': 'yes'}
         """
         return self._net().most_probable_explanation(self._evidence(given))
 
     def log_evidence(self, given: Mapping[str, Any]) -> float:
-        """Log P(given), minus infinity if it is impossible; of numbers, the log of their density.
+        """Return log P(given).
 
         Parameters
         ----------
         given : mapping of str to value
+            The evidence, in the form that `query` accepts.
 
         Returns
         -------
         float
+            The natural logarithm of the probability, minus infinity if the evidence is impossible. For numeric nodes
+            it is the logarithm of the density.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork
+        >>> net = BayesNetwork().add_node("rain", ["no", "yes"], [0.8, 0.2])
+        >>> round(net.log_evidence({"rain": "yes"}), 6)
+        -1.609438
         """
-        return self._net().weighed(self._evidence(given))[1]
+        return self._net().calibrated(self._evidence(given))[1]
 
     def _rows_of(self, X: Any) -> Table:
-        """A table encoded by node."""
+        """Encode a table with one column for each node."""
         self._check_fitted()
         return derive(self.schema_.encode(self.schema_.opened(X)), self.terms_)
 
     def score_samples(self, X: Any) -> Floats:
-        """Log P(row), with missing values summed out."""
+        """Return log P(row) of each row, with missing values summed out.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork
+        >>> net = BayesNetwork().add_node("rain", ["no", "yes"], [0.75, 0.25])
+        >>> net.score_samples({"rain": ["yes", "no", None]}).round(4).tolist()
+        [-1.3863, -0.2877, 0.0]
+        """
         return queries.log_prob_rows(self._net(), self._rows_of(X))
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> Any:
-        """Rows drawn from the network.
+        """Draw rows from the network.
 
         Parameters
         ----------
         n_samples : int, default=1
-        random_state : int, Generator or None
+            The number of rows.
+        random_state : int, Generator or None, default=None
+            The seed; None gives different rows at each call.
 
         Returns
         -------
         table
-            Of the kind that the network learned from; a mapping of columns if there was none.
+            A table of the same library as the training data, or a dict of columns if the network was not fitted on a
+            frame.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork
+        >>> net = BayesNetwork().add_node("rain", ["no", "yes"], [0.5, 0.5])
+        >>> len(net.sample(5, random_state=0)["rain"])
+        5
         """
         net = self._net()
         check_number("n_samples", n_samples, 1, whole=True)
@@ -416,51 +491,111 @@ class NetworkModel(TallyModel):
     # -- inspection ------------------------------------------------------------------------
 
     def summary(self) -> str:
-        """Rows, arcs and score in a few lines."""
+        """Return the number of rows, the arcs and the score in a few lines.
+
+        Returns
+        -------
+        str
+            One line for the network and one for each node with its parents (at most 40 nodes).
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork
+        >>> net = BayesNetwork({"wet": ["rain"]}).fit({"rain": ["no", "yes"], "wet": ["no", "yes"]})
+        >>> print(net.summary())
+        2 rows, 2 attributes: network with 1 arc
+          rain
+          wet ← rain
+        """
         self._check_fitted()
         target = f"; {self.target_.name}" if self._class_is_node else ""
-        arcs = f"a network of {len(self.graph_.arcs)} arcs"
+        n_arcs = len(self.graph_.arcs)
+        arcs = f"network with {n_arcs} arc{'s' * (n_arcs != 1)}"
         head = f"{self.n_rows_} rows, {len(self.schema_)} attributes{target}: {arcs}"
         if self.found_ is not None:
             head += f", {self.criterion or 'bic'} {self.found_.score:.6g}"
-        lines = [head, "  missing values filled by EM"] if self.em_ is not None else [head]
+        lines = [head, "  missing values estimated by EM"] if self.em_ is not None else [head]
         return "\n".join([*lines, *(f"  {line}" for line in inspection.arc_lines(self.graph_)[:40])])
 
     def tables(self) -> dict[str, Grid]:
-        """The conditional probability table, or the parameters, of every node; see `cpt`."""
+        """Return the CPT, or the parameters, of every node; see `cpt`.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork
+        >>> net = BayesNetwork().add_node("rain", ["no", "yes"], [0.8, 0.2])
+        >>> print(net.tables()["rain"])
+        rain = no  rain = yes
+              0.8         0.2
+        """
         return {name: self.cpt(name) for name in self._net().graph}
 
     def table_titles(self) -> dict[str, str]:
-        """What each of `tables` holds: P(node | parents)."""
+        """Return the title of each of `tables`, such as P(node | parents).
+
+        Returns
+        -------
+        dict of str to str
+            The title for each node.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork
+        >>> BayesNetwork().add_node("rain", ["no", "yes"], [0.8, 0.2]).table_titles()
+        {'rain': 'P(rain)'}
+        """
         parents = self._net().graph.parents
         return {name: f"P({name}{' | ' + ', '.join(above) if above else ''})" for name, above in parents.items()}
 
     def cpt(self, name: str) -> Grid:
-        """The conditional probability table of a node; of a numeric node, its parameters.
+        """Return the conditional probability table (CPT) of a nominal node, or the parameters of a numeric node.
 
         Parameters
         ----------
         name : str
+            The node.
 
         Returns
         -------
         Grid
-            A row for each combination of the parents' values. Numbers are not rounded until they are printed.
+            One row for each combination of the nominal parents' values. Numbers have full precision and are rounded
+            only when printed.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork
+        >>> net = BayesNetwork().add_arc("rain", "wet").add_node("rain", ["no", "yes"], [0.8, 0.2])
+        >>> print(net.add_node("wet", ["no", "yes"], {"no": [0.9, 0.1], "yes": [0.2, 0.8]}).cpt("wet"))
+        rain  wet = no  wet = yes
+        no         0.9        0.1
+        yes        0.2        0.8
         """
         return inspection.cpt_grid(self._net(), name)
 
     def explain_arc(self, parent: str, child: str) -> Grid:
-        """Why an arc is there or not: what it was found to gain, each time that the search weighed it.
+        """Explain why the structure search included an arc or not.
 
         Parameters
         ----------
-        parent, child : str
+        parent : str
+            A node.
+        child : str
+            Another node. The arc is reported in both directions.
 
         Returns
         -------
         Grid
-            The arc in both directions, what it adds to the score (of "chow_liu", "tan" and "k_dependence": mutual
-            information in bits), whether it was taken, and why.
+            One row for each time that the search considered the arc: its direction, its gain in score (for
+            'chow_liu', 'tan' and 'k_dependence' the mutual information in bits), whether it was taken, and the
+            reason.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork, samples
+        >>> net = BayesNetwork("chow_liu").fit(samples.load("tennis").frame)
+        >>> print(net.explain_arc("outlook", "play"))
+        arc                gain  taken  because
+        outlook → play  0.24675  yes    it has the largest mutual information
         """
         by_score = self.structure not in BY_INFORMATION
         return inspection.arc_reasons(self._net().graph, self.found_, parent, child, by_score=by_score)
@@ -468,80 +603,155 @@ class NetworkModel(TallyModel):
     def explaining_away(
         self, cause: str | Mapping[str, Any], effect: Mapping[str, Any], other: str | Mapping[str, Any]
     ) -> Account:
-        """Whether one cause explains an effect away, so that another becomes less probable.
+        """Show whether one cause explains an effect away and makes another cause less probable.
 
         Parameters
         ----------
-        cause, other : str or mapping of str to value
-            Two nodes, each with its value, as ``{"rain": "yes"}``; of a name alone, the value for which the effect is
-            the strongest evidence.
+        cause : str or mapping of str to value
+            A nominal node with its value, such as ``{"rain": "yes"}``. For a name alone, the value for which the
+            effect is the strongest evidence is used.
         effect : mapping of str to value
+            The observed effect.
+        other : str or mapping of str to value
+            The other cause, in the same form as `cause`.
 
         Returns
         -------
         Account
+            P(cause) without evidence, given the other cause, given the effect, and given both, with the d-separation
+            of the two causes.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork
+        >>> net = BayesNetwork().add_node("rain", ["no", "yes"], [0.8, 0.2])
+        >>> net = net.add_node("hose", ["no", "yes"], [0.9, 0.1])
+        >>> net = net.add_arc("rain", "wet").add_arc("hose", "wet").add_node("wet", ["no", "yes"])
+        >>> net = net.set_cpt("wet", [[[1, 0], [0.1, 0.9]], [[0.2, 0.8], [0.1, 0.9]]])
+        >>> print(net.explaining_away("rain", {"wet": "yes"}, "hose").answer)
+        hose = yes explains wet = yes away: P(rain = yes) falls from 69.2 % to 20.0 %.
         """
         return inspection.explaining_away(self._net(), cause, self._evidence(effect), other)
 
     def sensitivity(self, asked: str, value: Any, given: Mapping[str, Any] | None = None) -> Grid:
-        """The derivative of P(asked = value | given) by each entry of each table, the largest first.
+        """Return the derivative of P(asked = value | given) with respect to each CPT entry, the largest first.
 
-        The other entries of a row change in proportion, so that it still sums to 1.
+        When one entry changes, the other entries of its row change in proportion, so that the row still sums to 1.
 
         Parameters
         ----------
         asked : str
+            A nominal node.
         value : object
+            A value of this node.
         given : mapping of str to value, optional
+            The evidence, in the form that `query` accepts.
 
         Returns
         -------
         Grid
+            The node, the entry, its probability and the derivative, sorted by the absolute derivative. Entries with
+            derivative 0 are omitted.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork
+        >>> net = BayesNetwork().add_arc("rain", "wet").add_node("rain", ["no", "yes"], [0.8, 0.2])
+        >>> net = net.add_node("wet", ["no", "yes"], {"no": [0.9, 0.1], "yes": [0.2, 0.8]})
+        >>> print(net.sensitivity("wet", "yes"))
+        node  entry                        P  derivative
+        wet   P(wet = no | rain = no)    0.9        -0.8
+        wet   P(wet = yes | rain = no)   0.1         0.8
+        rain  P(rain = no)               0.8        -0.7
+        rain  P(rain = yes)              0.2         0.7
+        wet   P(wet = no | rain = yes)   0.2        -0.2
+        wet   P(wet = yes | rain = yes)  0.8         0.2
         """
         return inspection.sensitivity_grid(self._net(), asked, value, self._evidence(given))
 
     def d_separated(
         self, one: str | Iterable[str], other: str | Iterable[str], given: str | Iterable[str] = ()
     ) -> bool:
-        """Whether nodes are d-separated: independent given others, whatever the tables are.
+        """Return whether two sets of nodes are d-separated by a third set.
+
+        d-separated nodes are conditionally independent whatever the parameters are.
 
         Parameters
         ----------
-        one, other, given : str or iterable of str
+        one : str or iterable of str
+            The first set.
+        other : str or iterable of str
+            The second set.
+        given : str or iterable of str, default=()
+            The nodes to condition on.
 
         Returns
         -------
         bool
+            Whether the graph implies the independence.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork
+        >>> net = BayesNetwork().add_node("rain", [0, 1], [0.8, 0.2]).add_node("hose", [0, 1], [0.9, 0.1])
+        >>> net = net.add_arc("rain", "wet").add_arc("hose", "wet").add_node("wet", [0, 1])
+        >>> net = net.set_cpt("wet", [[[1, 0], [0.1, 0.9]], [[0.2, 0.8], [0.1, 0.9]]])
+        >>> net.d_separated("rain", "hose"), net.d_separated("rain", "hose", given="wet")
+        (True, False)
         """
         return self._net().graph.d_separated(one, other, given)
 
     def markov_blanket(self, node: str) -> tuple[str, ...]:
-        """The Markov blanket: given these nodes, a node is independent of all others.
+        """Return the Markov blanket of a node: its parents, its children and the other parents of its children.
+
+        Given its Markov blanket, a node is independent of all other nodes.
 
         Parameters
         ----------
         node : str
+            The node.
 
         Returns
         -------
         tuple of str
+            The nodes of the Markov blanket, in the order of the network.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork
+        >>> net = BayesNetwork({"wet": ["rain", "hose"]})
+        >>> rows = {"rain": [0, 1, 0, 1], "hose": [0, 0, 1, 1], "wet": [0, 1, 1, 1]}
+        >>> net.fit(rows).markov_blanket("rain")
+        ('hose', 'wet')
         """
         return self._net().graph.markov_blanket(node)
 
     def independence(self, X: Any, one: str, other: str, given: str | Sequence[str] = ()) -> Grid:
-        """Pearson's test whether two nodes are independent given others, on the rows of a table.
+        """Test whether two nominal nodes are independent given others, by Pearson's chi-square test.
 
         Parameters
         ----------
         X : any table
-        one, other : str
-            Nominal nodes.
-        given : str or sequence of str
-            The two are compared within each combination of their values.
+            The rows to test on.
+        one : str
+            A nominal node.
+        other : str
+            Another nominal node.
+        given : str or sequence of str, default=()
+            Nominal nodes to condition on. The statistic is summed over the combinations of their values.
 
         Returns
         -------
         Grid
-            χ², degrees of freedom, p-value, and whether the graph says that they are independent.
+            The statistic, the degrees of freedom, the p-value, and whether the graph implies independence.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork, samples
+        >>> tennis = samples.load("tennis").frame
+        >>> net = BayesNetwork("naive", target="play").fit(tennis)
+        >>> print(net.independence(tennis, "outlook", "wind", given="play"))
+        pair                         chi-square  freedom   p-value  in the graph
+        outlook and wind given play     4.47222        3  0.214781  independent
         """
         return inspection.independence_test(self._net(), self._rows_of(X), one, other, given)

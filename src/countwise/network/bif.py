@@ -1,4 +1,4 @@
-"""Networks in the interchange format BIF: read with any label, written with every digit."""
+"""Reading and writing networks in the Bayesian Interchange Format (BIF)."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ _TOKEN = re.compile(
 )
 _PLAIN = re.compile(r"[^\s{}()\[\];,|\"/]+")
 _RESERVED = {"network", "variable", "probability", "property", "type", "discrete", "table", "default"}
-_OFF = 1e-6  # by how much the numbers of a row may miss 1
+_OFF = 1e-6  # the largest allowed deviation of the sum of a row from 1
 
 
 @dataclass(frozen=True, eq=False)
 class BifNetwork:
-    """What a file holds, variables in its order."""
+    """The content of a BIF file; variables are in the order of the file."""
 
-    name: str  # the network's
+    name: str  # of the network
     values: dict[str, tuple[str, ...]]
     parents: dict[str, tuple[str, ...]]
-    tables: dict[str, Floats]  # P(variable | parents), an axis for each parent and the last for the variable
+    tables: dict[str, Floats]  # P(variable | parents); one axis for each parent, the last axis for the variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,10 @@ class _Token:
 
 
 def read_bif(text: str, where: str = "The file") -> BifNetwork:
-    """A network from the text of a BIF file.
+    """Parse the text of a BIF file.
 
-    Rows of a table that sum to 1 within 1e-6 are made to sum to 1; others are an error, as is anything else that is
-    amiss, with the number of its line and the name `where`.
+    Rows of a table that sum to 1 within 1e-6 are normalized. Any other error in the file raises a ReadError with the
+    line number and the name `where`.
     """
     return _BifReader(text, where).network()
 
@@ -71,7 +71,7 @@ class _BifReader:
         while place < len(text):
             found = _TOKEN.match(text, place)
             if found is None:
-                raise ReadError(f"{self.where}, line {line + 1}: {text[place]!r} is not expected here.")
+                raise ReadError(f"{self.where}, line {line + 1}: unexpected {text[place]!r}.")
             if found["string"] is not None:
                 yield _Token(re.sub(r"\\(.)", r"\1", found["string"][1:-1]), line + 1, quoted=True)
             elif found["mark"] or found["word"]:
@@ -87,7 +87,7 @@ class _BifReader:
 
     def _peek(self) -> _Token:
         if self.at >= len(self.tokens):
-            raise self._fail("the file ends too early.")
+            raise self._fail("unexpected end of the file.")
         return self.tokens[self.at]
 
     def _next(self) -> _Token:
@@ -98,7 +98,7 @@ class _BifReader:
     def _mark(self, wanted: str) -> None:
         token = self._next()
         if token.quoted or token.text != wanted:
-            raise self._fail(f"{wanted!r} is expected, not {token.text!r}.", token)
+            raise self._fail(f"expected {wanted!r}, found {token.text!r}.", token)
 
     def _is(self, mark: str) -> bool:
         token = self.tokens[self.at] if self.at < len(self.tokens) else None
@@ -107,7 +107,7 @@ class _BifReader:
     def _word(self) -> str:
         token = self._next()
         if not token.quoted and token.text in "{}()[];,|":
-            raise self._fail(f"a name is expected, not {token.text!r}.", token)
+            raise self._fail(f"expected a name, found {token.text!r}.", token)
         return token.text
 
     def _skip_property(self) -> None:
@@ -122,13 +122,13 @@ class _BifReader:
         while self.at < len(self.tokens):
             word = self._next()
             if word.text not in parts:
-                raise self._fail(f"'network', 'variable' or 'probability' is expected, not {word.text!r}.", word)
+                raise self._fail(f"expected 'network', 'variable' or 'probability', found {word.text!r}.", word)
             parts[word.text]()
-        lost = [name for name in self.values if name not in self.tables]
-        if lost:
-            raise ReadError(f"{self.where}: {lost[0]!r} has no table.")
+        undefined = [name for name in self.values if name not in self.tables]
+        if undefined:
+            raise ReadError(f"{self.where}: variable {undefined[0]!r} has no probability table.")
         if not self.values:
-            raise ReadError(f"{self.where}: there is no variable in it.")
+            raise ReadError(f"{self.where}: the file declares no variables.")
         return BifNetwork(self.name, self.values, self.parents, self.tables)
 
     def _head(self) -> None:
@@ -143,7 +143,7 @@ class _BifReader:
         token = self._peek()
         name = self._word()
         if name in self.values:
-            raise self._fail(f"{name!r} is declared twice.", token)
+            raise self._fail(f"variable {name!r} is declared twice.", token)
         self._mark("{")
         while not self._is("}"):
             word = self._word()
@@ -151,16 +151,16 @@ class _BifReader:
                 self._skip_property()
                 continue
             if word != "type":
-                raise self._fail(f"'type' is expected, not {word!r}.")
+                raise self._fail(f"expected 'type', found {word!r}.")
             self.values[name] = self._domain(name)
         self._mark("}")
         if name not in self.values:
-            raise self._fail(f"{name!r} has no type.", token)
+            raise self._fail(f"variable {name!r} has no type.", token)
 
     def _domain(self, name: str) -> tuple[str, ...]:
-        kind = self._word()
-        if kind != "discrete":
-            raise self._fail(f"{name!r} is {kind!r}; only 'discrete' variables are known.")
+        type_ = self._word()
+        if type_ != "discrete":
+            raise self._fail(f"variable {name!r} has the type {type_!r}; only 'discrete' is supported.")
         self._mark("[")
         token = self._peek()
         size = self._word()
@@ -169,13 +169,13 @@ class _BifReader:
         values = self._listed("}")
         self._mark(";")
         if not size.isdecimal() or int(size) != len(values):
-            raise self._fail(f"{name!r} should have {size} values; there are {len(values)}.", token)
+            raise self._fail(f"variable {name!r} is declared with {size} values but lists {len(values)}.", token)
         if len(set(values)) < len(values):
-            raise self._fail(f"{name!r} lists a value twice.", token)
+            raise self._fail(f"variable {name!r} lists a value twice.", token)
         return tuple(values)
 
     def _listed(self, end: str) -> list[str]:
-        """Words set apart by commas, up to a mark."""
+        """Read names separated by commas, up to the mark `end`."""
         found = []
         while not self._is(end):
             found.append(self._word())
@@ -196,13 +196,13 @@ class _BifReader:
         else:
             self._mark(")")
         if name in self.tables:
-            raise self._fail(f"{name!r} has two tables.", token)
+            raise self._fail(f"variable {name!r} has two probability tables.", token)
         self.parents[name] = tuple(above)
         self.tables[name] = self._table(name, above, token)
 
     def _known(self, name: str, token: _Token) -> str:
         if name not in self.values:
-            raise self._fail(f"there is no variable {name!r}.", token)
+            raise self._fail(f"variable {name!r} is not declared.", token)
         return name
 
     def _table(self, name: str, above: list[str], head: _Token) -> Floats:
@@ -226,16 +226,16 @@ class _BifReader:
                 numbers = self._numbers(table.shape[-1], token)
                 table = np.where(np.isnan(table), numbers, table)
             else:
-                raise self._fail(f"a row of the table is expected, not {word!r}.", token)
+                raise self._fail(f"expected a row of the table, found {word!r}.", token)
         self._mark("}")
         return self._summed(name, above, table, head)
 
     def _place(self, above: list[str], row: list[str], token: _Token) -> tuple[int, ...]:
         if len(row) != len(above):
-            raise self._fail(f"{len(above)} values of parents are expected, not {len(row)}.", token)
+            raise self._fail(f"expected {len(above)} parent values, found {len(row)}.", token)
         for parent, value in zip(above, row, strict=True):
             if value not in self.values[parent]:
-                raise self._fail(f"{parent!r} has no value {value!r}.", token)
+                raise self._fail(f"variable {parent!r} has no value {value!r}.", token)
         return tuple(self.values[parent].index(value) for parent, value in zip(above, row, strict=True))
 
     def _numbers(self, count: int, head: _Token) -> list[float]:
@@ -246,25 +246,25 @@ class _BifReader:
             try:
                 found.append(float(word))
             except ValueError:
-                raise self._fail(f"{word!r} is no number.", token) from None
+                raise self._fail(f"{word!r} is not a number.", token) from None
             if self._is(","):
                 self._mark(",")
         self._mark(";")
         if len(found) != count:
-            raise self._fail(f"{count} numbers are expected, not {len(found)}.", head)
+            raise self._fail(f"expected {count} numbers, found {len(found)}.", head)
         return found
 
     def _summed(self, name: str, above: list[str], table: Floats, head: _Token) -> Floats:
         for row in itertools.product(*(range(n) for n in table.shape[:-1])):
-            told = ", ".join(self.values[p][i] for p, i in zip(above, row, strict=True))
-            what = f"P({name}{f' | {told}' if told else ''})"
+            case = ", ".join(self.values[p][i] for p, i in zip(above, row, strict=True))
+            what = f"P({name}{f' | {case}' if case else ''})"
             if np.isnan(table[row]).any():
-                raise self._fail(f"{what} is not given.", head)
+                raise self._fail(f"{what} is missing.", head)
             if not (np.isfinite(table[row]).all() and (table[row] >= 0).all()):
-                raise self._fail(f"{what} has a number that is no probability.", head)
+                raise self._fail(f"{what} contains a number that is not a probability.", head)
             total = float(table[row].sum())
             if abs(total - 1.0) > _OFF:
-                raise self._fail(f"{what} sums to {total:.9g}, not to 1.", head)
+                raise self._fail(f"{what} sums to {total:.9g}, not 1.", head)
             if total != 1.0 and abs(total - 1.0) > 4e-16 * table.shape[-1]:
                 table[row] /= total
         return table
@@ -276,7 +276,7 @@ def write_bif(
     parents: Mapping[str, tuple[str, ...]],
     tables: Mapping[str, Floats],
 ) -> str:
-    """The text of a BIF file; every number is written so that it is read back bit for bit."""
+    """Return the text of a BIF file; numbers are written so that reading them gives the same floats."""
     lines = [f"network {_quoted(name)} {{", "}"]
     for variable, domain in values.items():
         listed = ", ".join(_quoted(str(value)) for value in domain)
@@ -288,38 +288,43 @@ def write_bif(
         if not above:
             lines.append(f"  table {_numbers(tables[variable])};")
         for row in itertools.product(*(range(len(values[p])) for p in above)) if above else ():
-            told = ", ".join(_quoted(str(values[p][i])) for p, i in zip(above, row, strict=True))
-            lines.append(f"  ({told}) {_numbers(tables[variable][row])};")
+            case = ", ".join(_quoted(str(values[p][i])) for p, i in zip(above, row, strict=True))
+            lines.append(f"  ({case}) {_numbers(tables[variable][row])};")
         lines.append("}")
     return "\n".join(lines) + "\n"
 
 
 def read_bif_file(place: Path) -> BifNetwork:
-    """A network from a BIF file."""
+    """Read a network from a BIF file."""
     try:
         text = place.read_text(encoding="utf-8")
     except OSError as error:
-        raise ReadError(f"{place} cannot be read: {error.strerror}.") from None
+        raise ReadError(f"The file {str(place)!r} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:
-        raise ReadError(f"{place} is no text in UTF-8, so no BIF file.") from None
+        raise ReadError(f"The file {str(place)!r} is not UTF-8 text, so it is not a BIF file.") from None
     return read_bif(text, str(place))
 
 
 def write_bif_file(place: Path, net: Net, name: str) -> None:
     """Write a network of nominal nodes to a BIF file."""
-    odd = [node for node in net.graph if node not in net.tables]
-    if odd:
-        raise OptionError(f"{odd[0]!r} is numeric; BIF holds nominal nodes.", hint="countwise.save writes all kinds.")
+    numeric = [node for node in net.graph if node not in net.tables]
+    if numeric:
+        raise OptionError(
+            f"Node {numeric[0]!r} is numeric; a BIF file can only hold nominal nodes.",
+            hint="use countwise.save to write the network to a model file.",
+        )
     values = {node: tuple(map(str, net.attributes[node].values)) for node in net.graph}  # type: ignore[attr-defined]
     write_whole(place, write_bif(name, values, net.graph.parents, net.tables).encode())
 
 
 def to_networkx(net: Net) -> Any:
-    """A network as a networkx graph."""
+    """Convert a network to a networkx graph."""
     try:
         import networkx
     except ImportError:
-        raise OptionError("networkx is not installed.", hint="pip install networkx.") from None
+        raise OptionError(
+            "to_networkx needs the package networkx.", hint="install it: pip install networkx."
+        ) from None
     graph = networkx.DiGraph()
     for node, a in net.attributes.items():
         more = {"values": a.values, "table": net.tables[node]} if node in net.tables else {"kind": a.kind}  # type: ignore[attr-defined]
@@ -329,7 +334,7 @@ def to_networkx(net: Net) -> Any:
 
 
 def _quoted(text: str) -> str:
-    """A label as it is, or in quotes where it has marks, blanks or could be taken for a comment or a key word."""
+    """Return a label, in quotes if it contains punctuation or blanks, or equals a keyword."""
     if _PLAIN.fullmatch(text) and text not in _RESERVED:
         return text
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -1,4 +1,4 @@
-"""The blueprint of a network: its nodes, arcs, cuts and distributions; all but the numbers."""
+"""The blueprint of a network: nodes, arcs, cut points and distributions, without parameters."""
 
 from __future__ import annotations
 
@@ -28,41 +28,41 @@ from countwise.tallies import Counts
 
 __all__ = ["Blueprint", "GivenTable", "has_missing", "is_empty"]
 
-GivenTable = Callable[[str, Counts], Floats | None]  # of a node's table that does not follow from its counts alone
+GivenTable = Callable[[str, Counts], Floats | None]  # the CPT of a node, unless it follows from the counts alone
 
 
 @dataclass(frozen=True, eq=False)
 class Blueprint:
-    """What a network is made of, before anything is counted."""
+    """The parts of a network that are fixed before counting."""
 
     graph: Graph
-    cuts: Mapping[str, tuple[float, ...]]  # where numeric columns are cut that are binned
+    cuts: Mapping[str, tuple[float, ...]]  # the cut points of discretized columns
     distributions: Mapping[str, Any]  # of the columns that are not nominal
     latent: Mapping[str, Nominal]  # nodes that are never observed
-    smoothing: Any  # of the tables
+    smoothing: Any  # of the CPTs
     class_is_node: bool  # whether the target is a node
 
     @property
     def of_numbers(self) -> dict[str, Any]:
-        """The distributions of the nodes that stay numeric: those that are not binned."""
+        """The distributions of the nodes that are not discretized."""
         return {name: rule for name, rule in self.distributions.items() if name not in self.cuts}
 
     def may_depend(self, parent: str, child: str) -> bool:
-        """Whether a node may depend on another."""
+        """Return whether a node may be the parent of another."""
         kept = self.of_numbers
         return may_depend(kept.get(parent), kept.get(child))
 
     def check_arcs(self, hint: str = "") -> None:
-        """Refuse a node that cannot depend on its numeric parent."""
+        """Raise an error if a node cannot depend on its numeric parent."""
         for parent, child in self.graph.arcs:
             if not self.may_depend(parent, child):
-                cure = hint and hint.format(parent=parent)
-                raise OptionError(f"{child!r} cannot depend on the numeric node {parent!r}.", hint=cure)
+                advice = hint and hint.format(parent=parent)
+                raise OptionError(f"{child!r} cannot depend on the numeric node {parent!r}.", hint=advice)
 
-    # -- what is counted ---------------------------------------------------------------
+    # -- counting ----------------------------------------------------------------------
 
     def nodes(self, schema: Schema, target: Nominal) -> dict[str, Attribute]:
-        """Every node as the network sees it: the class if it is one, the columns, the latent nodes."""
+        """Return every node as an attribute: the class if it is a node, the columns, the latent nodes."""
         found: dict[str, Attribute] = {target.name: target} if self.class_is_node else {}
         for a in schema.attributes:
             edges = self.cuts.get(a.name)
@@ -70,7 +70,7 @@ class Blueprint:
         return {**found, **self.latent}
 
     def terms(self, schema: Schema, target: Nominal) -> list[Term]:
-        """A term for each node; a class without parents has none, as its counts are always kept."""
+        """Return a term for each node; a class without parents has none, because its counts are always kept."""
         nodes = self.nodes(schema, target)
         own = target.name if self.class_is_node else None
         return [self._term(name, nodes) for name in nodes if name != own or self.graph.parents[name]]
@@ -84,19 +84,21 @@ class Blueprint:
             nominal, numeric, None if isinstance(of, Nominal) else self.distributions[name], self.smoothing
         )
         if name in self.cuts:
-            return Term(InRanges(of, (name,), partial(_codes_of_ranges, self.cuts[name])), rule)
+            return Term(InRanges(of, (name,), partial(_codes_of_bins, self.cuts[name])), rule)
         return Term(Latent(of, ()) if name in self.latent else AsGiven(of), rule)
 
-    # -- what is estimated from the counts -----------------------------------------------
+    # -- estimation from the counts ------------------------------------------------------
 
-    def densities(self, terms: Sequence[Term], tallies: Mapping[str, Any], *, steady: bool = False) -> dict[str, Any]:
-        """The density of every node over the combinations of its parents; steady ones are for the steps of EM."""
+    def densities(
+        self, terms: Sequence[Term], tallies: Mapping[str, Any], *, regularized: bool = False
+    ) -> dict[str, Any]:
+        """Estimate the density of every node for each combination of its parents; EM uses `regularized`."""
         rules = {term.key: term.distribution for term in terms}
-        plain = FamilyRule((), (), None, self.smoothing)  # of a class that depends on nothing
-        return {name: rules.get(name, plain).estimate(tallies[name], steady=steady) for name in self.graph}
+        plain = FamilyRule((), (), None, self.smoothing)  # of a class without parents
+        return {name: rules.get(name, plain).estimate(tallies[name], regularized=regularized) for name in self.graph}
 
     def net(self, densities: Mapping[str, Any], tallies: Mapping[str, Any], given: GivenTable) -> Net:
-        """The network with its tables and densities; nodes without any value are left out."""
+        """Return the network with its CPTs and densities; nodes without any value are excluded."""
         nominal = {name for name in self.graph if isinstance(tallies[name], Counts)}
         attributes = {name: tallies[name].axes[-1] if name in nominal else tallies[name].of for name in self.graph}
         some = [name for name in self.graph if not is_empty(attributes[name])]
@@ -108,32 +110,32 @@ class Blueprint:
         )
 
 
-def _codes_of_ranges(edges: Sequence[float], column: NDArray[Any]) -> NDArray[Any]:
-    """The range of each number; a missing one has its own code."""
+def _codes_of_bins(edges: Sequence[float], column: NDArray[Any]) -> NDArray[Any]:
+    """Return the bin of each number; missing numbers have a separate code."""
     codes = np.empty(len(column), dtype=narrowest(len(edges) + 3))
     _kernels.cut_codes(column, np.array(edges, dtype=np.float64), codes)
     return codes
 
 
 def _table(tally: Counts, density: Any, given: GivenTable) -> Floats:
-    """The conditional probability table of a node."""
+    """Return the CPT of a node."""
     found = given(tally.axes[-1].name, tally)
     if found is not None:
         return found
     shape = tally.table.shape
     if not tally.table.any() and not density.pseudo.any():
-        return np.full(shape, 1.0 / max(shape[-1], 1))  # nothing was counted: every value alike
+        return np.full(shape, 1.0 / max(shape[-1], 1))  # nothing was counted: uniform
     table: Floats = density.prob.reshape(shape)
     return table
 
 
 def is_empty(a: Attribute) -> bool:
-    """Whether every value of a nominal node is missing: it then has no say."""
+    """Return whether every value of a nominal node is missing; the node is then ignored."""
     return isinstance(a, Nominal) and not a.values
 
 
 def has_missing(table: Table, terms: Sequence[Term]) -> bool:
-    """Whether a value that EM would fill is missing: of a nominal node, or of a Gaussian with an arc to another."""
+    """Return whether EM is needed: a nominal node, or a Gaussian node with a numeric neighbor, has missing values."""
     linked = {n.name for term in terms for n in term.distribution.numbers}
     linked |= {term.key for term in terms if term.distribution.numbers}
     for term in terms:

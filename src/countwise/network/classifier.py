@@ -1,4 +1,4 @@
-"""Classifiers by a Bayesian network: naive Bayes, TAN, k-dependence, or any structure."""
+"""Bayesian network classifiers: naive Bayes, TAN, k-dependence, or any structure."""
 
 from __future__ import annotations
 
@@ -36,50 +36,102 @@ from countwise.working.numbers import probability
 
 __all__ = ["BayesNetworkClassifier", "FamilyLookups"]
 
-_MOST_PAIRS = 20_000  # of attributes, beyond which they are compared only if the structure asks for it
+_MOST_PAIRS = 20_000  # with more pairs of attributes, `conditional_mi_` is computed only if the structure needs it
 
 
 @dataclass(eq=False, repr=False)
 class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
-    """A classifier by a Bayesian network: naive Bayes, tree-augmented naive Bayes (TAN), or any structure.
+    """Bayesian network classifier: naive Bayes, tree-augmented naive Bayes (TAN), or any structure.
 
     .. math:: P(c | x) ∝ P(c | parents) ∏_a P(x_a | c, parents of a)
 
-    Naive Bayes takes attributes for independent within a class. `conditional_mi_` shows which pairs are not; "tan"
-    gives every attribute one parent beside the class, "k_dependence" up to `max_dependence`, "hill_climb" those that
-    raise the score. A missing value is no evidence: what depends on it is summed over its values.
+    Naive Bayes assumes that attributes are independent given the class. `conditional_mi_` shows the pairs that
+    violate this assumption. The other structures add arcs between attributes: 'tan' adds one parent for each
+    attribute, 'k_dependence' up to `max_dependence`, and 'hill_climb' those that raise the score. A missing value is
+    summed out of the factors that depend on it.
 
     Parameters
     ----------
-    structure : str, mapping, list of arcs, Graph or networkx graph, default="tan"
-        "naive", "tan", "k_dependence", "hill_climb", "ordering", "orders", "annealing", or the arcs themselves. See
-        `BayesNetwork`; the class is a node by its column's name, or "class".
-    prior : {"raw", "smoothed", "uniform"}, mapping or array-like, default="raw"
-        P(class), where the class has no parents.
-    ranges : int, str, list of edges or Binned, default="mdl"
-        How numeric columns are cut that nominal nodes depend on.
-    unseen : {"ignore", "error"}, default="ignore"
-        A value never seen in training is treated as missing, or is an error.
-    order, criterion, equivalent_sample_size, max_parents, required, forbidden, tiers, root, max_dependence
-        As for `BayesNetwork`.
-    smoothing, distributions, types, categorical_features, missing, restarts, max_iter, tol, random_state
-        As for `BayesNetwork`. Text columns and sparse blocks depend on the class alone.
+    structure : str, mapping, list of arcs, Graph or networkx graph, default='tan'
+        'naive', 'tan', 'k_dependence', 'hill_climb', 'ordering', 'orders', 'annealing', 'chow_liu', or the arcs; see
+        `BayesNetwork`. The class is a node with the name of its column, or "class" if it has none.
+    order : sequence of str, optional
+        The node ordering for 'ordering': parents precede their children. By default the class, then the columns.
+    criterion : {'bic', 'aic', 'bdeu', 'k2', 'log_likelihood'} or None, default=None
+        The score that the search maximizes; None means 'bic'. Must be None for 'naive', 'tan', 'k_dependence' and
+        'chow_liu', which do not maximize a score.
+    equivalent_sample_size : float, default=1
+        The weight of the BDeu prior, in rows. Used by ``criterion='bdeu'`` only.
+    max_parents : int, default=3
+        The largest number of parents that the search gives a node.
+    required : arcs, optional
+        Arcs that the learned structure must contain, in any form that `structure` accepts.
+    forbidden : arcs, optional
+        Arcs that the learned structure must not contain.
+    tiers : list of lists of str, or mapping of str to int, optional
+        A partial ordering of the nodes: no learned arc leads from a later tier to an earlier one.
+    root : str, optional
+        The root of the tree for 'tan' and 'chow_liu'. By default the first nominal attribute.
+    max_dependence : int, default=2
+        For 'k_dependence': the largest number of parents in addition to the class.
+    smoothing : float, {'laplace', 'global', 'bdeu', 'none'}, MEstimate, Dirichlet or None, default=1
+        The prior of the conditional probability tables (CPTs); see `BayesNetwork`.
+    distributions : str, distribution or mapping of column to either, optional
+        The densities of numeric columns: 'gaussian' (the default for numeric columns), 'poisson' (the default for
+        count columns), 'kernel' or 'binned'. Text columns and sparse blocks are multinomial and depend on the class
+        only.
+    ranges : int, str, list of edges or Binned, default='mdl'
+        How to discretize a numeric column that is a parent of a nominal node: the number of equal-frequency bins, the
+        name of a discretization method, or the cut points. 'mdl' uses the entropy criterion of Fayyad and Irani
+        (1993).
+    types : mapping of column to type, str or Schema, optional
+        The column types; see `NaiveBayesClassifier`. By default the dtype decides.
+    categorical_features : array-like, optional
+        The nominal columns in scikit-learn's convention: names, positions or a mask.
+    missing : {'em', 'available', 'complete'}, default='em'
+        How missing training values are handled: expected counts by EM, all rows in which a node and its parents are
+        observed, or only complete rows; see `BayesNetwork`.
+    restarts : int, default=3
+        The number of restarts of 'hill_climb', or of starting orderings of 'orders' and 'annealing'.
+    max_iter : int, default=500
+        The largest number of EM iterations.
+    tol : float, default=1e-8
+        EM stops when no parameter changes by more than this.
+    random_state : int or None, default=0
+        The seed of the structure search.
+    prior : {'raw', 'smoothed', 'uniform'}, mapping or array-like, default='raw'
+        P(class) if the class has no parents: the class frequencies, the frequencies smoothed like the CPTs, uniform,
+        or given probabilities.
+    unseen : {'ignore', 'error'}, default='ignore'
+        'ignore' treats a value that was never seen in training as missing; 'error' raises an error.
 
     Attributes
     ----------
     classes_ : ndarray
-        The classes in order.
+        The class labels, sorted.
     graph_ : Graph
-        The structure, the class among the nodes.
+        The structure, including the class node.
     net_ : Net
-        The parameters: ``net_.tables[node]`` is an array with an axis for each parent and the last for the node;
-        ``net_.densities[node]`` has the parameters of a numeric node.
+        The parameters. ``net_.tables[node]`` is the CPT of a nominal node, an array with one axis for each parent and
+        the last axis for the node. ``net_.densities[node]`` holds the parameters of a numeric node.
     densities_ : dict of str to Density
-        The distribution of every node over the combinations of its nominal parents' values; see `BayesNetwork`.
+        The distribution of every node for each combination of its nominal parents' values; see `BayesNetwork`.
     conditional_mi_ : Grid
-        The conditional mutual information of each two attributes given the class, in bits.
-    tallies_ : dict
-        All that was counted.
+        The conditional mutual information of each pair of attributes given the class, in bits.
+    class_prior_ : ndarray
+        P(class).
+    class_count_ : ndarray
+        The number of rows, or the total weight, of each class.
+    found_ : FoundStructure or None
+        The score of the learned structure and the gain of every candidate arc. None if the structure was given.
+    em_ : Learned or None
+        The result of EM, with the log-likelihood before each iteration. None if EM was not needed.
+    n_iter_ : int
+        The number of EM iterations; 1 if EM was not needed.
+    tallies_ : dict of str to tally
+        The counts of each node with its parents; expected counts if EM was used.
+    cuts_ : dict of str to tuple of float
+        The cut points of each discretized column.
 
     Examples
     --------
@@ -111,20 +163,22 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
 
     def _infer_schema(self, frame: Frame) -> Schema:
         if self.unseen not in ("ignore", "error"):
-            raise OptionError(f"unseen={self.unseen!r} is unknown.", hint="give 'ignore' or 'error'.")
+            raise OptionError(f"unseen must be 'ignore' or 'error', not {self.unseen!r}.")
         return super()._infer_schema(frame)
 
     def _structure_learner(self, schema: Schema, target: Nominal) -> StructureLearner:
         if isinstance(self.structure, str) and self.structure == "given":
-            raise OptionError("structure='given' needs arcs.", hint="structure=[(parent, child), ...], or 'tan'.")
-        # texts and blocks depend on the class alone: no other structure has a distribution for them
+            raise OptionError(
+                "structure='given' provides no arcs.", hint="pass structure=[(parent, child), ...], or use 'tan'."
+            )
+        # text columns and sparse blocks depend on the class only: there is no density for other parents
         arcs = [(target.name, a.name) for a in schema.attributes if isinstance(a, Text | Block)]
         return StructureLearner(self, schema, target, latent={}, arcs=arcs, class_is_node=True, around=target.name)
 
     def _begin(self, schema: Schema, target: Nominal, rows: TrainingRows, frame: Frame) -> LearnedStructure:
         learned = super()._begin(schema, target, rows, frame)
         pairs: list[tuple[str, str, float]] = []
-        if learned.found is not None and self.structure in ("tan", "k_dependence"):  # it has compared them
+        if learned.found is not None and self.structure in ("tan", "k_dependence"):  # the search has computed them
             pairs = [(a, b, bits) for a, b, bits, _ in learned.found.tried]
         elif isinstance(learned.rows, MemoryRows):
             pairs = self._compared(schema, target, learned.rows)
@@ -132,7 +186,7 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
         return learned
 
     def _compared(self, schema: Schema, target: Nominal, rows: MemoryRows) -> list[tuple[str, str, float]]:
-        """The conditional mutual information of each two attributes given the class."""
+        """Return the conditional mutual information of each pair of attributes given the class."""
         nodes = self._blueprint.nodes(schema, target).values()
         free = [a for a in nodes if isinstance(a, Nominal | Numeric) and not is_empty(a)]
         names = [a.name for a in free if a.name != target.name]
@@ -145,9 +199,9 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
 
     @property
     def conditional_mi_(self) -> Grid:
-        """The conditional mutual information of each two attributes given the class in bits, the largest first.
+        """The conditional mutual information of each pair of attributes given the class in bits, the largest first.
 
-        Naive Bayes takes all of it for 0; `add_arc` puts the pair into the network.
+        Naive Bayes assumes that all of it is 0. `add_arc` adds the arc of a pair to the network.
         """
         self._check_fitted()
         arcs = {frozenset(arc) for arc in self.graph_.arcs}
@@ -162,7 +216,7 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
         )
 
     def _adds_up(self) -> bool:
-        return False  # arcs and cuts are found in the first piece: pieces would be networks of different shape
+        return False  # arcs and cut points come from the first chunk: chunks would have different structures
 
     def _state(self) -> dict[str, Any]:
         return {**super()._state(), "pairs": [[a, b, bits] for a, b, bits in self._information]}
@@ -175,21 +229,38 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
         super()._adopt(other)
         self._information = other._information
 
-    # -- a fitted network is extended --------------------------------------------------------
+    # -- extending a fitted network ----------------------------------------------------------
 
     def add_arc(self, parent: str, child: str, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Add an arc to the fitted network; the child's distribution is estimated anew from rows, all else stays.
+        """Add an arc to the fitted network.
+
+        The child's distribution is estimated from the given rows; all other distributions are kept.
 
         Parameters
         ----------
-        parent, child : str
-            The child depends on the parent.
-        X, y, sample_weight
-            Rows, as for `fit`. Those in which the child and all its parents are present count.
+        parent : str
+            The node where the arc starts.
+        child : str
+            The node where the arc ends.
+        X : any table
+            Rows, as for `fit`. Rows in which the child or one of its parents is missing are ignored.
+        y : array-like or str, optional
+            The target of each row, as for `fit`.
+        sample_weight : array-like or str, optional
+            The weight of each row, or the name of the column that holds it.
 
         Returns
         -------
         self
+            The classifier itself.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetworkClassifier, samples
+        >>> tennis = samples.load("tennis").frame
+        >>> model = BayesNetworkClassifier("naive").fit(tennis, "play")
+        >>> model.add_arc("outlook", "temperature", tennis, "play").graph_.parents["temperature"]
+        ('play', 'outlook')
         """
         return Editor(self).add_arc(parent, child, X, y, sample_weight)
 
@@ -203,20 +274,38 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
         children: str | Iterable[str] = (),
         sample_weight: Any = None,
     ) -> Self:
-        """Add a column to the fitted network; what was learned of the others stays.
+        """Add a column to the fitted network.
+
+        The distributions of the new node and of its children are estimated from the given rows; all others are kept.
 
         Parameters
         ----------
         name : str
-            A column of X that the network does not have yet.
-        X, y, sample_weight
+            A column of X that is not yet a node.
+        X : any table
             Rows with all columns of the network and the new one.
-        parents, children : str or iterable of str
-            What it depends on, and what depends on it. The children's distributions are estimated anew.
+        y : array-like or str, optional
+            The target of each row, as for `fit`.
+        parents : str or iterable of str, default=()
+            The parents of the new node.
+        children : str or iterable of str, default=()
+            The children of the new node.
+        sample_weight : array-like or str, optional
+            The weight of each row, or the name of the column that holds it.
 
         Returns
         -------
         self
+            The classifier itself.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetworkClassifier, samples
+        >>> tennis = samples.load("tennis").frame
+        >>> known = {name: tennis[name] for name in ("outlook", "wind", "play")}
+        >>> model = BayesNetworkClassifier("naive").fit(known, "play")
+        >>> model.add_node("humidity", tennis, "play", parents="play").graph_.nodes
+        ('play', 'outlook', 'wind', 'humidity')
         """
         return Editor(self).add_node(name, parents, children, X, y, sample_weight)
 
@@ -226,14 +315,14 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
         return self._prior_table
 
     def _prior_table(self, name: str, tally: Counts) -> Floats | None:
-        """P(class), where the class has no parents."""
+        """Return P(class) if the class has no parents."""
         if name != self.target_.name or len(tally.axes) > 1 or not tally.table.any():
             return None
         return self._prior_of(tally.table.astype(np.float64))
 
     @property
     def class_count_(self) -> NDArray[Any]:
-        """Rows (or weight) of each class."""
+        """The number of rows, or the total weight, of each class."""
         counts: NDArray[Any] = self.tallies_[self.target_.name].of_last
         return counts
 
@@ -254,27 +343,43 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
 
     def _add_terms(self, table: Table, out: Floats, *, whole: bool = True) -> None:
         self.lookups_.add(table, out, whole=whole)
-        lacking = self.lookups_.open_rows(table)
-        if not len(lacking):
+        incomplete = self.lookups_.open_rows(table)
+        if not len(incomplete):
             return
         net, name = self.net_, self.target_.name
         unknown = np.full(table.n_rows, len(self.classes_))
-        rows = EvidenceRows.of(net, table.with_column(name, unknown)).take(lacking)
-        for batch in batches(net, rows, asked=[name]):
+        rows = EvidenceRows.of(net, table.with_column(name, unknown)).take(incomplete)
+        for batch in batches(net, rows, queried=[name]):
             found = batch.posterior(net)
-            out[lacking[found.rows]] = found.of([name], log=True) + found.log[:, None]
+            out[incomplete[found.rows]] = found.of([name], log=True) + found.log[:, None]
 
     def _add_term(self, part: Any, table: Table, out: Floats) -> None:
         self.lookups_.add(table, out, whole=True, only=part.key)
 
     def scoring(self) -> Scoring:
-        """The terms of a prediction as plain data: of a naive structure, where each depends on the class alone."""
+        """Return the terms of a prediction as plain data, for an engine or a SQL query.
+
+        This needs a naive structure, in which every attribute depends on the class only.
+
+        Returns
+        -------
+        Scoring
+            The prior and the lookup table or density of each column.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetworkClassifier, samples
+        >>> tennis = samples.load("tennis")
+        >>> model = BayesNetworkClassifier("naive").fit(tennis.frame, "play")
+        >>> type(model.scoring()).__name__
+        'Scoring'
+        """
         self._check_fitted()
-        odd = [f"{p} → {c}" for p, c in self.graph_.arcs if p != self.target_.name]
-        if odd:
+        other_arcs = [f"{p} → {c}" for p, c in self.graph_.arcs if p != self.target_.name]
+        if other_arcs:
             raise OptionError(
-                f"The arc {odd[0]} makes terms that no lookup of one column gives.",
-                hint="structure='naive' can be computed in an engine or by SQL; predict takes rows.",
+                f"The arc {other_arcs[0]} makes a term depend on two columns, which a scoring query cannot express.",
+                hint="use structure='naive' for scoring in an engine or by SQL, or use predict on rows.",
             )
         return super().scoring()
 
@@ -286,7 +391,10 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
         return set()
 
     def _zeros(self) -> tuple[str, str]:
-        return "a value was never counted there, or a number lies beyond all densities", "smoothing=1 avoids it"
+        return (
+            "a value has a count of 0 in each class, or a number is too far from the training values",
+            "use smoothing=1, which keeps counts above 0",
+        )
 
     table = NetworkModel.cpt
 
@@ -307,7 +415,7 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
 
 
 class FamilyLookups:
-    """Log P(class | parents) and log P(node | class, ...) laid out for lookups."""
+    """Lookup tables of log P(class | parents) and log P(node | class, ...)."""
 
     def __init__(self, net: Net, target: str) -> None:
         self.net, self.target = net, target
@@ -316,18 +424,18 @@ class FamilyLookups:
         self.parents = net.graph.parents
         self.of_class = [n for n in net.graph if target in self.parents[n] or (n == target and self.parents[n])]
         self.others = [n for n in net.graph if n not in self.of_class and n != target]
-        self.lookups = {n: self._laid(n) for n in net.graph if n in net.tables and (n != target or self.parents[n])}
+        self.lookups = {n: self._lookup(n) for n in net.graph if n in net.tables and (n != target or self.parents[n])}
         children = {n: net.graph.children(n) for n in net.graph}
-        self.inner = [n for n in net.tables if n != target and children[n]]  # missing, they must be summed out
+        self.inner = [n for n in net.tables if n != target and children[n]]  # if missing, they must be summed out
         self.linked = list(net.numbers.linked)
 
     def _known(self, name: str) -> tuple[str, ...]:
-        """The nominal nodes of a family, but for the class; the node last if it is no class."""
+        """Return the nominal nodes of a family without the class; the node is last unless it is the class."""
         above = tuple(p for p in self.parents[name] if p != self.target and p in self.sizes)
         return above if name == self.target else (*above, name)
 
-    def _laid(self, name: str) -> Floats:
-        """Log P by (values of the family, two more of its last for missing and never seen; classes)."""
+    def _lookup(self, name: str) -> Floats:
+        """Return log P by values of the family (rows for missing and unseen values of the last node) and class."""
         family = (*self.parents[name], name)
         known = self._known(name)
         with np.errstate(divide="ignore"):
@@ -337,27 +445,27 @@ class FamilyLookups:
         else:
             logs = np.repeat(logs[..., None], self.n_classes, axis=-1)
         pad = [(0, 0)] * logs.ndim
-        pad[len(known) - 1] = (0, 2)  # rows of zeros: a missing or unseen value has no say
+        pad[len(known) - 1] = (0, 2)  # rows of zeros: a missing or unseen value adds nothing
         return np.ascontiguousarray(np.pad(logs, pad).reshape(-1, self.n_classes))
 
     def key(self, name: str, table: Table) -> NDArray[Any]:
-        """Which entry of its lookup each row has."""
+        """Return the position of each row in the lookup table of a node."""
         *above, last = self._known(name)
         size = self.sizes[last]
         if not above:
             return np.asarray(table[last])
         total = int(np.prod([self.sizes[v] for v in above], dtype=np.int64)) * (size + 2)
-        kind = narrowest(total + 1)
-        key = np.minimum(table[above[0]], self.sizes[above[0]] - 1).astype(kind)
+        dtype = narrowest(total + 1)
+        key = np.minimum(table[above[0]], self.sizes[above[0]] - 1).astype(dtype)
         for v in above[1:]:
-            key *= kind.type(self.sizes[v])
-            key += np.minimum(table[v], self.sizes[v] - 1).astype(kind)
-        key *= kind.type(size + 2)
-        key += table[last].astype(kind)
+            key *= dtype.type(self.sizes[v])
+            key += np.minimum(table[v], self.sizes[v] - 1).astype(dtype)
+        key *= dtype.type(size + 2)
+        key += table[last].astype(dtype)
         return key
 
     def add(self, table: Table, out: Floats, *, whole: bool = True, only: str | None = None) -> None:
-        """Add the terms of rows to out (rows, classes); what is the same for all classes only for the whole."""
+        """Add the log terms of rows to out (rows, classes); `whole` includes terms that are equal for all classes."""
         names = [*self.of_class, *(self.others if whole else [])]
         names = names if only is None else [n for n in names if n == only]
         looked = [n for n in names if n in self.lookups]
@@ -388,13 +496,13 @@ class FamilyLookups:
                 out[:, c] += logs[np.arange(len(out)), combos]
 
     def open_rows(self, table: Table) -> NDArray[np.intp]:
-        """The rows with a missing value on which an observed one depends."""
-        lacks: list[Flags] = []
+        """Return the rows with a missing value that has an observed child."""
+        missing: list[Flags] = []
         for name in self.inner:
             column = table[name]
             if len(column) and int(column.max()) >= self.sizes[name]:
-                lacks.append(column >= self.sizes[name])
+                missing.append(column >= self.sizes[name])
         for name in self.linked:
             gone = np.isnan(np.asarray(table[name], dtype=np.float64))
-            lacks += [gone] if gone.any() else []
-        return np.flatnonzero(np.logical_or.reduce(lacks)) if lacks else np.empty(0, dtype=np.intp)
+            missing += [gone] if gone.any() else []
+        return np.flatnonzero(np.logical_or.reduce(missing)) if missing else np.empty(0, dtype=np.intp)

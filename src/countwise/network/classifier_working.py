@@ -1,4 +1,4 @@
-"""The working of a prediction by a network: a factor for each family, and sums over what is missing."""
+"""The working of a prediction by a network: one factor for each family, and sums over missing values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["NetworkWorking"]
 
 
 class NetworkWorking:
-    """The working of one prediction of a network, from a row encoded (`table`) and as it was given (`one`)."""
+    """The working of one prediction by a network, from the encoded row (`table`) and the original row (`one`)."""
 
     def __init__(self, model: Any, table: Table, one: Frame) -> None:
         self.model, self.table, self.one = model, table, one
@@ -32,9 +32,9 @@ class NetworkWorking:
         self.hidden = self._hidden()
 
     def finished(self, working: Working) -> Working:
-        """The working with the class's own family first, and the joint without what all classes share."""
+        """Return the working with the family of the class first, and without factors common to all classes."""
         own = [step for step in working.steps if step.attribute == self.target]
-        if own:  # the parents of the class are known: its own family is the first factor
+        if own:  # the parents of the class are observed: its family is the first factor
             working = replace(working, prior=own[0], steps=tuple(s for s in working.steps if s is not own[0]))
         joint = self._joint()
         shift = self._common() if len(self.lookups.open_rows(self.table)) else np.zeros(1)
@@ -47,7 +47,7 @@ class NetworkWorking:
         return found
 
     def _common(self) -> Floats:
-        """What the whole has, and the steps have not: families that the class is not in."""
+        """Return the log of the factors that do not depend on the class; the steps do not contain them."""
         common = np.zeros((1, 1))
         for name in self.lookups.others:
             if name not in self.hidden:
@@ -57,7 +57,7 @@ class NetworkWorking:
         return common[0]
 
     def _gone(self) -> set[str]:
-        """The nodes whose value is missing, or was never seen."""
+        """Return the nodes whose value is missing or was never seen in training."""
         net, table = self.net, self.table
         sizes = net.sizes()
         gone = {n for n in net.tables if n != self.target and int(table[n][0]) >= sizes[n]}
@@ -65,21 +65,21 @@ class NetworkWorking:
         return gone | {n for n in numbers if np.isnan(float(table[n][0]))}
 
     def _hidden(self) -> dict[str, set[str]]:
-        """Nodes that are observed or must be summed out, and the missing values that matter in their families."""
+        """Return the observed or summed-out nodes, with the relevant missing values in their families."""
         graph, gone = self.net.graph, self.gone
-        below = graph.ancestors([n for n in graph if n not in gone])  # the class among them
+        below = graph.ancestors([n for n in graph if n not in gone])  # including the class
         open_nodes = {n for n in gone if n in below}
         found = {}
         for name in graph:
             if name in gone and name not in open_nodes:
                 continue
-            lost = {v for v in (*graph.parents[name], name) if v in open_nodes}
-            if lost:
-                found[name] = lost
+            missing = {v for v in (*graph.parents[name], name) if v in open_nodes}
+            if missing:
+                found[name] = missing
         return found
 
     def steps(self) -> tuple[list[Step], list[str]]:
-        """A factor for each family that the class is in, one for all that hangs on missing values, and notes."""
+        """Return a factor for each family with the class, one for everything that is summed out, and notes."""
         graph, gone, hidden = self.net.graph, self.gone, self.hidden
         table, one, target = self.table, self.one, self.target
         steps: list[Step] = []
@@ -96,22 +96,22 @@ class NetworkWorking:
                 made = self._step_of(name)
                 steps += made
                 total += [sum(step.factors[c].log for step in made if step.factors) for c in range(len(total))]
-            notes += self._unknown_words(name)
+            notes += self._unseen_words(name)
         if hidden:
             step, note = self._summed(total)
             steps.append(step)
             notes.append(note)
         return steps, notes
 
-    def _unknown_words(self, name: str) -> list[str]:
+    def _unseen_words(self, name: str) -> list[str]:
         a = self.net.attributes[name]
         if not isinstance(a, Text):
             return []
         unknown = a.unknown(cell_of(self.one.columns[name]) or "")
-        return [f"{listed(unknown)} in {name!r}: never seen in training, left out."] if unknown else []
+        return [f"{listed(unknown)} in {name!r}: never seen in training, ignored."] if unknown else []
 
     def _combos(self, name: str) -> list[int]:
-        """The combination of the nominal parents' values, for each class."""
+        """Return the combination of the nominal parents' values for each class."""
         sizes = self.net.sizes()
         found = []
         for c in range(self.n_classes):
@@ -133,7 +133,7 @@ class NetworkWorking:
         return ", ".join(parts)
 
     def _step_of(self, name: str) -> list[Step]:
-        """The factor of one family, for each class."""
+        """Return the factor of one family, for each class."""
         density, table = self.model.densities_[name], self.table
         given, classes = self._given(name), range(self.n_classes)
         if name == self.target:
@@ -170,20 +170,20 @@ class NetworkWorking:
         return Step(name, shown, tuple(factors), "known", rule, given=given)
 
     def _summed(self, total: Floats) -> tuple[Step, str]:
-        """One factor for all that hangs on missing values: summed over them."""
+        """Return one factor for all families with missing values, summed over these values."""
         hidden, one, prior = self.hidden, self.one, self.model.log_prior_
         first = not self.net.graph.parents[self.target] or self.target in hidden
         with np.errstate(invalid="ignore"):
             logs = self._joint() - self._common() - (prior if first else np.zeros_like(prior)) - total
         logs = np.where(np.isnan(logs), -np.inf, logs)
-        there = [n for n in self.net.graph if n in hidden and n not in self.gone]
-        lost = sorted({v for some in hidden.values() for v in some})
+        observed = [n for n in self.net.graph if n in hidden and n not in self.gone]
+        missing = sorted({v for some in hidden.values() for v in some})
         texts = [probability(float(log)) for log in logs]
         factors = tuple(Factor(float(log), text, text) for log, text in zip(logs, texts, strict=True))
         note = (
-            f"{listed(lost)} {'is' if len(lost) == 1 else 'are'} missing; {listed(there)} "
-            f"depend{'s' * (len(there) == 1)} on {'it' if len(lost) == 1 else 'them'}, "
-            f"so the factors are multiplied and summed over {'its' if len(lost) == 1 else 'their'} values."
+            f"{listed(missing)} {'is' if len(missing) == 1 else 'are'} missing; {listed(observed)} "
+            f"depend{'s' * (len(observed) == 1)} on {'it' if len(missing) == 1 else 'them'}, "
+            f"so their factors are multiplied and summed over {'its' if len(missing) == 1 else 'their'} values."
         )
-        shown = ", ".join(f"{n} = {shown_cell(one.columns[n])}" for n in there if n != self.target) or ", ".join(lost)
-        return Step(shown, "", factors, "known", "summed over what is missing"), note
+        shown = [f"{n} = {shown_cell(one.columns[n])}" for n in observed if n != self.target]
+        return Step(", ".join(shown or missing), "", factors, "known", "summed over the missing values"), note

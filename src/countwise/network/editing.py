@@ -1,4 +1,4 @@
-"""Networks changed by hand: nodes, arcs and tables drawn, and a fitted network extended by an arc or a node."""
+"""Changes of a network: nodes, arcs and CPTs specified by hand, and edits of a fitted network."""
 
 from __future__ import annotations
 
@@ -20,78 +20,79 @@ from countwise.network.search.dispatch import given_graph
 from countwise.network.structure_learning import choose_distributions
 from countwise.tallies import Counts
 
-__all__ = ["Drawing", "Editor"]
+__all__ = ["Editor", "HandSpecification"]
 
-_OFF = 1e-6  # by how much the sum of a row may miss 1
+_OFF = 1e-6  # the largest allowed deviation of the sum of a row from 1
 
 
 @dataclass(frozen=True, eq=False)
-class Drawing:
-    """A network drawn by hand: the settings `nodes`, `arcs` and `cpts`."""
+class HandSpecification:
+    """A network specified by hand: the parameters `nodes`, `arcs` and `cpts`."""
 
-    nodes: dict[str, Any]  # a list of values, an Attribute, or None where the data must say
+    nodes: dict[str, Any]  # a list of values, an Attribute, or None if the values are learned from the data
     arcs: list[tuple[str, str]]  # parent and child
-    tables: dict[str, dict[str, Any]]  # P(node | parents), and how many rows it is worth (None: it stands)
+    tables: dict[str, dict[str, Any]]  # P(node | parents), and its weight in rows (None: data do not change it)
 
-    def with_node(self, name: str, values: Sequence[Any] | Attribute | None) -> Drawing:
-        """The same with a node more."""
+    def with_node(self, name: str, values: Sequence[Any] | Attribute | None) -> HandSpecification:
+        """Return the specification with one more node."""
         if isinstance(values, str):
-            raise OptionError(f"The values of {name!r} must be a list, not the word {values!r}.")
+            raise OptionError(f"The values of node {name!r} must be a list, not the string {values!r}.")
         found: Any = values
         if values is not None and not isinstance(values, Attribute):
             if not isinstance(values, Iterable):
-                raise OptionError(f"The values of {name!r} must be a list, not {values!r}.")
+                raise OptionError(f"The values of node {name!r} must be a list, not {values!r}.")
             found = list(Nominal(name, tuple(values)).values)
         return replace(self, nodes={**self.nodes, name: found})
 
-    def with_arc(self, parent: str, child: str) -> Drawing:
-        """The same with an arc more; nodes that are not declared yet are."""
+    def with_arc(self, parent: str, child: str) -> HandSpecification:
+        """Return the specification with one more arc; undeclared nodes are declared."""
         nodes = {name: self.nodes.get(name) for name in (*self.nodes, parent, child)}
         if (parent, child) in self.arcs:
             return replace(self, nodes=nodes)
         arcs = [*self.arcs, (parent, child)]
-        given_graph(list(nodes), arcs)  # a cycle is refused here
+        given_graph(list(nodes), arcs)  # raises an error for a cycle
         if child in self.tables:
             raise OptionError(
-                f"{child!r} has a table already, which {parent!r} is not in.", hint="add arcs before tables."
+                f"Node {child!r} already has a CPT without the parent {parent!r}.", hint="add arcs before CPTs."
             )
         return replace(self, nodes=nodes, arcs=arcs)
 
-    def with_table(self, name: str, table: Any, rows: float | None) -> Drawing:
-        """The same with the table of a node."""
+    def with_table(self, name: str, table: Any, rows: float | None) -> HandSpecification:
+        """Return the specification with the CPT of a node."""
         nodes = {**self.nodes, name: self.nodes.get(name)}
         above = self.parents(name)
         if nodes[name] is None:
-            said = _values_in(table, len(above))
-            nodes[name] = None if said is None else list(said)
+            values = _values_in(table, len(above))
+            nodes[name] = None if values is None else list(values)
         for node in (name, *above):
             if not isinstance(nodes.get(node), list | Nominal):
                 raise OptionError(
-                    f"The values of {node!r} are not known.", hint=f"net.add_node({node!r}, [...]) first."
+                    f"The values of node {node!r} are not declared.",
+                    hint=f"call net.add_node({node!r}, [...]) first.",
                 )
         if rows is not None and not (isinstance(rows, int | float | np.number) and rows >= 0 and np.isfinite(rows)):
-            raise OptionError(f"rows must be 0 or more, not {rows!r}.")
+            raise OptionError(f"rows must be a number >= 0 or None, not {rows!r}.")
         found = _table_of(_nominal(name, nodes[name]), [_nominal(p, nodes[p]) for p in above], table)
         entry = {"table": found.tolist(), "rows": None if rows is None else float(rows)}
         return replace(self, nodes=nodes, tables={**self.tables, name: entry})
 
     def parents(self, name: str) -> list[str]:
-        """The parents of a node, as their arcs were drawn."""
+        """Return the parents of a node, in the order in which their arcs were added."""
         return [p for p, c in self.arcs if c == name]
 
     def declared(self) -> dict[str, Attribute | None]:
-        """The nodes as attributes; None where the data must say."""
+        """Return the nodes as attributes; None if the values are learned from the data."""
         return {
             name: what if what is None or isinstance(what, Attribute) else _nominal(name, what)
             for name, what in self.nodes.items()
         }
 
     def graph(self) -> Graph:
-        """The structure."""
+        """Return the structure."""
         return given_graph(list(self.nodes), self.arcs)
 
     def table(self, name: str, tally: Counts) -> Floats | None:
-        """The table of a node: as given, or with the counts if it is worth some rows; None if there is none."""
+        """Return the CPT of a node: as given, or combined with the counts if it has a weight; None if not given."""
         if name not in self.tables:
             return None
         table, rows = np.array(self.tables[name]["table"], dtype=np.float64), self.tables[name]["rows"]
@@ -102,28 +103,30 @@ class Drawing:
         return np.where(totals > 0, counts / np.maximum(totals, 1e-300), table)
 
     def check_columns(self, schema: Schema, latent: Mapping[str, Nominal]) -> None:
-        """Refuse a table that lacks the column of a node."""
+        """Raise an error if the table has no column for a node."""
         hidden = [name for name in self.nodes if name not in schema and name not in latent]
         if hidden:
             raise TableError(
-                f"The table lacks the column{'s' * (len(hidden) > 1)} {listed(hidden)}.",
+                f"The table has no column{'s' * (len(hidden) > 1)} {listed(hidden)}.",
                 hint=did_you_mean(hidden[0], schema)
-                or f"a node that is never observed is latent: latent={{{hidden[0]!r}: how many values}}.",
+                or f"declare a node that is never observed as latent: latent={{{hidden[0]!r}: number of values}}.",
             )
 
     def check_graph(self, graph: Graph) -> None:
-        """Refuse a structure that does not fit the tables drawn by hand."""
+        """Raise an error if a learned structure contradicts the CPTs specified by hand."""
         for name in self.tables:
             if list(graph.parents[name]) != self.parents(name):
-                raise OptionError(f"{name!r} has a table drawn by hand, which does not fit other arcs.")
+                raise OptionError(
+                    f"The CPT of node {name!r} was set by hand for other parents than the structure gives it."
+                )
 
     def net(self) -> Net:
-        """The network of the tables alone, without any data."""
-        lost = [name for name in self.nodes if name not in self.tables]
-        if lost:
+        """Return the network with the given CPTs, without data."""
+        absent = [name for name in self.nodes if name not in self.tables]
+        if absent:
             raise OptionError(
-                f"{listed(lost)} {'has' if len(lost) == 1 else 'have'} no table.",
-                hint=f"net.set_cpt({lost[0]!r}, ...), or fit on data.",
+                f"{listed(absent)} {'has' if len(absent) == 1 else 'have'} no CPT.",
+                hint=f"call net.set_cpt({absent[0]!r}, ...), or fit the network on data.",
             )
         attributes = {name: a for name, a in self.declared().items() if isinstance(a, Nominal)}
         tables = {name: np.array(entry["table"], dtype=np.float64) for name, entry in self.tables.items()}
@@ -131,40 +134,42 @@ class Drawing:
 
 
 class Editor:
-    """Changes a fitted network, and returns it: only the families that change are counted anew."""
+    """Changes a fitted network and returns it; only the changed families are counted again."""
 
     def __init__(self, model: Any) -> None:
         model._check_fitted()
         self.model, self.graph = model, model.graph_
 
     def add_arc(self, parent: str, child: str, *rows: Any) -> Any:
-        """One arc more; see `BayesNetworkClassifier.add_arc`."""
+        """Add an arc; see `BayesNetworkClassifier.add_arc`."""
         graph = self.graph.with_arc(*self.graph.known([parent, child]))
         return self._extend(graph, self.model.schema_, [child], *rows)
 
     def remove_arc(self, parent: str, child: str, *rows: Any) -> Any:
-        """One arc less."""
+        """Remove an arc."""
         if (parent, child) not in self.graph.arcs:
             raise OptionError(
-                f"There is no arc {parent} → {child}.",
-                hint=f"arcs into {child!r}: {listed(self.graph.parents.get(child, ())) or 'none'}.",
+                f"The network has no arc {parent} → {child}.",
+                hint=f"use one of the parents of {child!r}: {listed(self.graph.parents.get(child, ())) or 'none'}.",
             )
         return self._extend(self.graph.without_arc(parent, child), self.model.schema_, [child], *rows)
 
     def add_node(
         self, name: str, parents: str | Iterable[str], children: str | Iterable[str], X: Any, *rows: Any
     ) -> Any:
-        """One node more."""
+        """Add a node."""
         if name in self.graph:
-            raise OptionError(f"There is a node {name!r} already.", hint="add_arc adds its parents.")
+            raise OptionError(f"The network already has a node {name!r}.", hint="use add_arc to add parents.")
         above, below = (self.graph.known(names) for names in (parents, children))
         frame = X if isinstance(X, Frame) else frame_of(X)
         if name not in frame.columns:
-            raise TableError(f"The table lacks the column {name!r}.", hint=f"it has {listed(frame.columns)}.")
+            raise TableError(
+                f"The table has no column {name!r}.", hint=f"use one of its columns: {listed(frame.columns)}."
+            )
         types = self.model.types
-        kind = {name: types[name]} if isinstance(types, dict) and name in types else None
+        declared = {name: types[name]} if isinstance(types, dict) and name in types else None
         one = Frame({name: frame.columns[name]}, frame.n_rows, named=True)
-        schema = Schema([*self.model.schema_.attributes, *Schema.kinds(one, kind).learn(one).attributes])
+        schema = Schema([*self.model.schema_.attributes, *Schema.kinds(one, declared).learn(one).attributes])
         tree = {**self.graph.parents, name: tuple(above)}
         tree |= {child: (*tree[child], name) for child in below}
         return self._extend(Graph(tree), schema, [name, *below], frame, *rows)
@@ -193,11 +198,11 @@ def _nominal(name: str, what: Any) -> Nominal:
     return what if isinstance(what, Nominal) else Nominal(name, tuple(what), grows=False)
 
 
-# -- tables as a person writes them ---------------------------------------------------------
+# -- CPTs as the user gives them -------------------------------------------------------------
 
 
 def _values_in(table: Any, parents: int) -> tuple[Any, ...] | None:
-    """The values that a table by value has probabilities for; None if it does not say."""
+    """Return the values that a CPT given as a mapping has probabilities for; None if it does not list them."""
     if not isinstance(table, Mapping):
         return None
     if not parents:
@@ -207,10 +212,10 @@ def _values_in(table: Any, parents: int) -> tuple[Any, ...] | None:
 
 
 def _table_of(of: Nominal, parents: Sequence[Nominal], table: Any) -> Floats:
-    """P(node | parents) as an array, an axis for each parent and the last for the node.
+    """Return P(node | parents) as an array with one axis for each parent and the last axis for the node.
 
-    Numbers have an axis for each parent and the last for the node. A mapping is ``{value: p}`` without parents,
-    ``{parent's value: {value: p}}`` with one, and ``{(value, value): {value: p}}`` with several.
+    An array must have this shape. A mapping is ``{value: p}`` without parents, ``{parent value: {value: p}}`` with
+    one parent, and ``{(value, value): {value: p}}`` with several.
     """
     shape = tuple(len(a.values) for a in (*parents, of))
     if isinstance(table, Mapping):
@@ -218,20 +223,20 @@ def _table_of(of: Nominal, parents: Sequence[Nominal], table: Any) -> Floats:
         for key, row in table.items() if parents else [((), table)]:
             cells = zip(parents, _key(key, parents), strict=True)
             found[tuple(code_of(a.name, a.values, value) for a, value in cells)] = _row(of, row)
-        lost = np.argwhere(np.isnan(found).any(axis=-1))
-        if len(lost):
-            case = [a.values[i] for a, i in zip(parents, lost[0].tolist(), strict=True)]
-            raise OptionError(f"The table of {of.name!r} has no numbers for {listed(case)}.")
+        absent = np.argwhere(np.isnan(found).any(axis=-1))
+        if len(absent):
+            case = [a.values[i] for a, i in zip(parents, absent[0].tolist(), strict=True)]
+            raise OptionError(f"The CPT of {of.name!r} has no probabilities for the parent values {listed(case)}.")
     else:
         try:
             found = np.array(table, dtype=np.float64)
         except (TypeError, ValueError):
-            raise OptionError(f"The table of {of.name!r} is no table of numbers.") from None
+            raise OptionError(f"The CPT of {of.name!r} must be an array of numbers or a mapping.") from None
         if found.shape != shape:
             raise OptionError(
-                f"The table of {of.name!r} has the shape {found.shape}; it must be {shape}.",
-                hint=f"an axis for each of {listed([a.name for a in (*parents, of)])}"
-                + ("." if parents else "; arcs are added before tables."),
+                f"The CPT of {of.name!r} has the shape {found.shape}; it must be {shape}.",
+                hint=f"use one axis for each of {listed([a.name for a in (*parents, of)])}"
+                + ("." if parents else "; add arcs before CPTs."),
             )
     return _sound(of.name, found)
 
@@ -239,7 +244,9 @@ def _table_of(of: Nominal, parents: Sequence[Nominal], table: Any) -> Floats:
 def _key(key: Any, parents: Sequence[Nominal]) -> tuple[Any, ...]:
     found = (key,) if len(parents) == 1 and not (isinstance(key, tuple) and len(key) == 1) else tuple(key)
     if len(found) != len(parents):
-        raise OptionError(f"{key!r} must name a value of each of {listed([a.name for a in parents])}.")
+        raise OptionError(
+            f"The CPT key {key!r} must contain one value for each of the parents {listed([a.name for a in parents])}."
+        )
     return found
 
 
@@ -248,24 +255,26 @@ def _row(of: Nominal, row: Any) -> Floats:
         numbers = np.zeros(len(of.values))
         for value, p in row.items():
             numbers[code_of(of.name, of.values, value)] = float(p)
-        lost = [v for v in of.values if v not in row]
+        absent = [v for v in of.values if v not in row]
         rest = 1.0 - float(numbers.sum())
-        if len(lost) == 1 and rest > _OFF:  # it has what the others leave
-            numbers[of.values.index(lost[0])] = rest
+        if len(absent) == 1 and rest > _OFF:  # the missing probability is the rest
+            numbers[of.values.index(absent[0])] = rest
         return numbers
     numbers = np.asarray(row, dtype=np.float64)
     if numbers.shape != (len(of.values),):
-        raise OptionError(f"A row of {of.name!r} needs {len(of.values)} numbers, one for each value; not {row!r}.")
+        raise OptionError(
+            f"A row of the CPT of {of.name!r} needs {len(of.values)} numbers, one for each value, not {row!r}."
+        )
     return numbers
 
 
 def _sound(name: str, table: Floats) -> Floats:
-    """The table with rows that sum to 1; those that miss it by more than rounding are an error."""
+    """Return the CPT with normalized rows; raise an error if a sum differs from 1 by more than rounding."""
     if not np.isfinite(table).all() or (table < 0).any():
-        raise OptionError(f"The table of {name!r} has numbers that are no probabilities.")
+        raise OptionError(f"The CPT of {name!r} must contain finite numbers >= 0.")
     sums = table.sum(axis=-1, keepdims=True)
     off = np.abs(sums - 1.0)
     if off.size and off.max() > _OFF:
         at = np.unravel_index(int(np.argmax(off)), sums.shape)
-        raise OptionError(f"A row of the table of {name!r} sums to {float(sums[at]):.6g}, not to 1.")
+        raise OptionError(f"A row of the CPT of {name!r} sums to {float(sums[at]):.6g}, not 1.")
     return np.where(off > 1e-15, table / np.where(sums > 0, sums, 1.0), table)

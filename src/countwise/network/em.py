@@ -1,4 +1,4 @@
-"""EM: parameters from rows with missing values, counted in the shares that the network itself gives them."""
+"""The EM algorithm: parameters from rows with missing values, through expected counts."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ __all__ = ["Learned", "ParameterLearner", "completed", "em"]
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """Where EM came to."""
+    """The result of EM."""
 
     tallies: dict[str, Any]  # expected counts of each family
-    log_likelihoods: list[float]  # of the observed values, before each step
-    moved: float  # how far the last step moved any parameter
+    log_likelihoods: list[float]  # of the observed values, before each iteration
+    moved: float  # the largest parameter change of the last iteration
 
 
 @dataclass(frozen=True, eq=False)
 class ParameterLearner:
-    """Estimates the tables and densities of a blueprint."""
+    """Estimates the CPTs and densities of a blueprint."""
 
     given: GivenTable
-    fixed: Collection[str]  # nodes whose tables were given by hand
+    fixed: Collection[str]  # nodes whose CPTs were specified by hand
     max_iter: int
     tol: float
-    seed: int | None  # of where latent nodes begin
+    seed: int | None  # of the initial CPTs of latent nodes
 
-    def steady_net(self, plan: Blueprint, terms: Sequence[Term], tallies: Mapping[str, Any]) -> Net:
-        """The network that tallies give, steady from step to step of EM."""
-        return plan.net(plan.densities(terms, tallies, steady=True), tallies, self.given)
+    def regularized_net(self, plan: Blueprint, terms: Sequence[Term], tallies: Mapping[str, Any]) -> Net:
+        """Return the network for given tallies, with the regularized densities that EM uses."""
+        return plan.net(plan.densities(terms, tallies, regularized=True), tallies, self.given)
 
     def by_em(
         self,
@@ -58,13 +58,13 @@ class ParameterLearner:
         *,
         rough: bool = False,
     ) -> Learned:
-        """Expected counts by EM; rough ones, for a structure that may not last."""
+        """Compute expected counts by EM; `rough` stops early, for a candidate structure of structural EM."""
         tallies = fill_all(blank_tallies(terms, target), derived)
         rest = {name: tally for name, tally in tallies.items() if name not in plan.graph}
         nodes = {name: tally for name, tally in tallies.items() if name in plan.graph}
 
         def estimate(found: Mapping[str, Any]) -> Net:
-            return self.steady_net(plan, terms, found)
+            return self.regularized_net(plan, terms, found)
 
         if start is None and plan.latent:
             start = self._started(plan, estimate(nodes))
@@ -73,7 +73,7 @@ class ParameterLearner:
         return replace(learned, tallies={**rest, **learned.tallies})
 
     def _started(self, plan: Blueprint, net: Net) -> Net:
-        """Random tables of latent nodes and their children: alike, they would stay alike."""
+        """Randomize the CPTs of latent nodes and their children: EM cannot leave a symmetric start."""
         rng = np.random.default_rng(self.seed)
         tables = dict(net.tables)
         for name in plan.latent:
@@ -84,8 +84,8 @@ class ParameterLearner:
         return replace(net, tables=tables)
 
     def carried(self, net: Net, plan: Blueprint, terms: list[Term], target: Nominal, derived: Table) -> Net:
-        """A network of another structure that keeps the parameters of the families that are the same."""
-        fresh = self.steady_net(plan, terms, fill_all(blank_tallies(terms, target), derived))
+        """Return a network of another structure that keeps the parameters of unchanged families."""
+        fresh = self.regularized_net(plan, terms, fill_all(blank_tallies(terms, target), derived))
         same = [node for node in fresh.graph if fresh.graph.parents[node] == net.graph.parents.get(node)]
         return replace(
             fresh,
@@ -104,12 +104,12 @@ def em(
     tol: float = 1e-8,
     quiet: bool = False,
 ) -> Learned:
-    """Expected counts at which another step would not move the parameters.
+    """Iterate EM until the parameters converge, and return the expected counts.
 
-    It begins with `start`, or with what the tallies of complete rows give. A missing value with nothing observed
-    below it says nothing, and is left out: that leads to the same end in fewer steps. A step that moves no parameter
-    by more than `tol` is the last; so is the third in a row that gains less than a hundredth of that share of the
-    likelihood, which parameters that the rows hardly tell apart may drift past for long.
+    EM starts from `start`, or from the parameters of the complete rows. A missing value without observed descendants
+    has no information and is ignored, which gives the same result in fewer iterations. EM stops when no parameter
+    changes by more than `tol`. It also stops after three successive iterations in which the relative change of the
+    log-likelihood is below a hundredth of `tol`: parameters that the rows hardly identify may drift for long.
     """
     net = estimate(tallies) if start is None else start
     work = _IncompleteRows(net, tallies, table)
@@ -118,7 +118,7 @@ def em(
     found = dict(tallies)
     for _ in range(max_iter):
         found, log = work.step(net)
-        if log == -np.inf and not logs:  # a row that the whole rows have no room for: every value gets some
+        if log == -np.inf and not logs:  # the complete rows make some incomplete row impossible
             net = _loosened(net)
             found, log = work.step(net)
         logs.append(log)
@@ -126,25 +126,25 @@ def em(
         moved = _moved(net, after)
         net = after
         flat = len(logs) > 1 and abs(logs[-1] - logs[-2]) <= 0.01 * tol * abs(logs[-1])
-        still = still + 1 if flat and 0.01 * tol > 1e-12 else 0  # below that, rounding alone would end it
+        still = still + 1 if flat and 0.01 * tol > 1e-12 else 0  # a smaller threshold is below rounding error
         if moved <= tol or still >= 3:
             break
     else:
         if not quiet:
             warn(
-                f"EM still moved by {moved:.1g} after {max_iter} steps. Hint: a larger max_iter goes on, a larger "
-                "tol is content with less, and missing='available' does without EM."
+                f"EM did not converge in {max_iter} iterations; the last one changed a parameter by {moved:.1g}. "
+                "Hint: increase max_iter or tol, or use missing='available', which does not need EM."
             )
     return Learned(found, logs, moved)
 
 
 def _loosened(net: Net) -> Net:
-    """The same tables with a hundredth of every row shared out evenly."""
+    """Return the network with 1 % of each CPT row spread evenly over the values."""
     return replace(net, tables={n: 0.99 * t + 0.01 / t.shape[-1] for n, t in net.tables.items()})
 
 
 def _moved(a: Net, b: Net) -> float:
-    """The largest change of any probability, or of a mean or deviation in units of deviations."""
+    """Return the largest change of a probability, or of a mean or standard deviation in units of the latter."""
     moved = max((float(np.abs(a.tables[n] - b.tables[n]).max(initial=0.0)) for n in a.tables), default=0.0)
     for name, line in a.numbers.lines.items():
         other = b.numbers.lines[name]
@@ -152,39 +152,39 @@ def _moved(a: Net, b: Net) -> float:
             continue
         for one, two in ((line.intercept, other.intercept), (line.sd, other.sd)):
             moved = max(moved, float((np.abs(one - two) / np.maximum(other.sd, 1e-300)).max(initial=0.0)))
-        for j, parent in enumerate(line.numbers):  # a slope by what it moves over a deviation of the parent
+        for j, parent in enumerate(line.numbers):  # a slope in units of sd(child) / sd(parent)
             reach = float(b.numbers.lines[parent].sd.max(initial=0.0)) / np.maximum(other.sd, 1e-300)
             moved = max(moved, float((np.abs(line.slope[:, j] - other.slope[:, j]) * reach).max(initial=0.0)))
     return moved
 
 
 class _IncompleteRows:
-    """Rows with missing values, ready to be filled in again and again; the others are counted once."""
+    """Rows grouped for repeated E-steps; complete rows are counted only once."""
 
     def __init__(self, net: Net, tallies: Mapping[str, Any], table: Table) -> None:
         self.base = dict(tallies)
         sizes = net.sizes()
-        there = np.ones(table.n_rows, dtype=bool)
+        complete = np.ones(table.n_rows, dtype=bool)
         for name in net.tables:
-            there &= table[name] < sizes[name]
+            complete &= table[name] < sizes[name]
         for name in net.numbers.linked:
-            there &= ~np.isnan(np.asarray(table[name], dtype=np.float64))
+            complete &= ~np.isnan(np.asarray(table[name], dtype=np.float64))
         weights = np.ones(table.n_rows) if table.weights is None else table.weights.astype(np.float64)
         whole = EvidenceRows.of(net, table)
-        self.laid = []  # batches of rows, their weights, and whether they are incomplete
-        for incomplete, places in ((False, np.flatnonzero(there)), (True, np.flatnonzero(~there))):
+        self.batches = []  # with the row weights, and whether the rows are incomplete
+        for incomplete, places in ((False, np.flatnonzero(complete)), (True, np.flatnonzero(~complete))):
             rows, mine = whole.take(places), weights[places]
-            if not net.densities and rows.n_rows:  # rows alike count together
+            if not net.densities and rows.n_rows:  # identical rows are counted together
                 matrix = np.stack([np.minimum(rows.codes[n], sizes[n]) for n in net.tables], axis=1)
                 _, first, which = np.unique(matrix, axis=0, return_index=True, return_inverse=True)
                 rows, mine = rows.take(first), np.asarray(np.bincount(which.ravel(), weights=mine), dtype=np.float64)
-            self.laid += [(b, mine, incomplete) for b in batches(net, rows)]
+            self.batches += [(b, mine, incomplete) for b in batches(net, rows)]
 
     def step(self, net: Net) -> tuple[dict[str, Any], float]:
-        """Expected tallies of all rows, and the log-likelihood of the observed values."""
+        """Return the expected tallies of all rows and the log-likelihood of the observed values."""
         expected = _Expected(net, self.base)
         log = 0.0
-        for batch, weights, incomplete in self.laid:
+        for batch, weights, incomplete in self.batches:
             found = batch.posterior(net)
             with np.errstate(invalid="ignore"):
                 log += float((weights[found.rows] * found.log).sum())
@@ -195,7 +195,7 @@ class _IncompleteRows:
 
 @dataclass(eq=False)
 class _Expected:
-    """Tallies of families of which something is missing, in the shares that the rows give it."""
+    """Expected tallies of families with missing values."""
 
     net: Net
     base: Mapping[str, Any]
@@ -206,14 +206,14 @@ class _Expected:
     def add(self, found: Posterior, batch: EvidenceBatch, weights: Floats) -> None:
         net, rows = self.net, batch.rows
         sizes = net.sizes()
-        lacks = {name: rows.codes[name] >= sizes[name] for name in net.tables}
+        missing = {name: rows.codes[name] >= sizes[name] for name in net.tables}
         for name in net.tables:
             family = (*net.graph.parents[name], name)
-            mine = found.relevant[name] & np.logical_or.reduce([lacks[v] for v in family])
+            mine = found.relevant[name] & np.logical_or.reduce([missing[v] for v in family])
             if mine.any():
-                key, share = self._shares(family, found, batch, weights * mine)
+                key, weight = self._weighted_cells(family, found, batch, weights * mine)
                 size = net.tables[name].size
-                counted = np.bincount(key.ravel(), weights=share.ravel(), minlength=size)
+                counted = np.bincount(key.ravel(), weights=weight.ravel(), minlength=size)
                 self.counts[name] = self.counts.get(name, np.zeros(size)) + counted
         hidden = {name for block in found.blocks for name in block.names if not self._is_whole(name, rows)}
         for name in net.densities:
@@ -221,7 +221,7 @@ class _Expected:
             column = rows.numbers[name]
             if name in hidden or not isinstance(column, np.ndarray) or not family:
                 continue
-            mine = np.logical_or.reduce([lacks[v] for v in family])
+            mine = np.logical_or.reduce([missing[v] for v in family])
             mine &= ~np.isnan(np.asarray(column, dtype=np.float64))
             if mine.any() and self._is_whole(name, rows):
                 self._spread(name, family, found, batch, weights * mine)
@@ -229,27 +229,27 @@ class _Expected:
             self._fill_block(block, hidden, found, batch, weights)
 
     def _is_whole(self, name: str, rows: EvidenceRows) -> bool:
-        """Whether a number that hangs together with others is there with those above it; a group's rows are alike."""
+        """Return whether a linked numeric node and its numeric parents are observed, in all rows of a batch."""
         if name not in self.net.numbers.linked:
             return True
         family = (name, *self.net.numbers.lines[name].numbers)
         return not any(np.isnan(np.asarray(rows.numbers[n], dtype=np.float64)).any() for n in family)
 
     @staticmethod
-    def _shares(
+    def _weighted_cells(
         family: tuple[str, ...], found: Posterior, batch: EvidenceBatch, weights: Floats
     ) -> tuple[Indices, Floats]:
-        """For each row and combination of what is open in a family: the cell of its table, and the weight."""
+        """Return, for each row and combination of a family's missing values, the cell of its table and the weight."""
         left, key = batch.places_in(family)
-        share = found.of(left) if left else np.ones(len(weights))
-        return key, share * weights.reshape(-1, *[1] * len(left))
+        posterior = found.of(left) if left else np.ones(len(weights))
+        return key, posterior * weights.reshape(-1, *[1] * len(left))
 
     def _spread(
         self, name: str, family: tuple[str, ...], found: Posterior, batch: EvidenceBatch, weights: Floats
     ) -> None:
-        """Rows once for each combination of what is open above a number, with a weight each."""
-        key, share = self._shares(family, found, batch, weights)
-        flat, weight = key.reshape(len(weights), -1), share.reshape(len(weights), -1)
+        """Add each row once for every combination of a numeric node's missing parents, with its weight."""
+        key, weight = self._weighted_cells(family, found, batch, weights)
+        flat, weight = key.reshape(len(weights), -1), weight.reshape(len(weights), -1)
         row, cell = np.nonzero(weight > 0)
         numbers = self.net.numbers.lines[name].numbers if name in self.net.numbers.lines else ()
         piece = {n: np.asarray(batch.rows.numbers[n], dtype=np.float64)[row] for n in (*numbers, name)}
@@ -258,11 +258,11 @@ class _Expected:
     def _fill_block(
         self, block: BlockTerm, hidden: set[str], found: Posterior, batch: EvidenceBatch, weights: Floats
     ) -> None:
-        """Expected moments of numbers of which some are missing, or some that they depend on."""
-        key, share = self._shares(block.scope, found, batch, weights)
+        """Add the expected moments of linked numeric nodes with missing values among them or their parents."""
+        key, weight = self._weighted_cells(block.scope, found, batch, weights)
         width = block.logs.shape[1]
         at = np.zeros((len(weights), width))
-        np.add.at(at, (np.arange(len(weights)).repeat(key[0].size), key.ravel()), share.ravel())
+        np.add.at(at, (np.arange(len(weights)).repeat(key[0].size), key.ravel()), weight.ravel())
         for name in (n for n in block.names if n in hidden):
             line = self.net.numbers.lines[name]
             places = [block.names.index(n) for n in (*line.numbers, name)]
@@ -271,7 +271,7 @@ class _Expected:
             )
 
     def together(self) -> dict[str, Any]:
-        """All rows: those that were counted once, and these."""
+        """Return the tallies of all rows: the complete ones and the expected ones."""
         found = dict(self.base)
         for name, counted in self.counts.items():
             tally = found[name]
@@ -296,7 +296,7 @@ class _Expected:
 
 
 def _expected_cells(block: BlockTerm, places: list[int], own: Indices, at: Floats, size: int) -> PatternMoments:
-    """Moments of a number and its numeric parents, in each combination of its nominal parents' values."""
+    """Return the moments of a numeric node and its numeric parents for each combination of its nominal parents."""
     after = block.after[:, :, places]  # (rows, combinations, numbers)
     weight = at.sum(axis=0)
     n = np.bincount(own, weights=weight, minlength=size)
@@ -305,10 +305,10 @@ def _expected_cells(block: BlockTerm, places: list[int], own: Indices, at: Float
     mean = total / np.maximum(n, 1e-300)[:, None]
     away = after - mean[own][None]
     by_case = away.swapaxes(0, 1)  # (combinations, rows, numbers)
-    spread = (by_case * at.T[:, :, None]).swapaxes(1, 2) @ by_case
-    spread += weight[:, None, None] * block.left[:, places][:, :, places]
+    products = (by_case * at.T[:, :, None]).swapaxes(1, 2) @ by_case
+    products += weight[:, None, None] * block.left[:, places][:, :, places]
     scatter = np.zeros((size, len(places), len(places)))
-    np.add.at(scatter, own, spread)
+    np.add.at(scatter, own, products)
     return PatternMoments(n.astype(np.float64), mean, scatter)
 
 
@@ -316,7 +316,7 @@ def _as_tally(tally: FamilyTally, cells: PatternMoments) -> FamilyTally:
     blank = tally.blank(tally.parents)
     if tally.numbers:
         return replace(tally, inner=replace(blank, cells={blank._full: cells}))
-    assert cells.scatter is not None  # noqa: S101 - expected moments have one
+    assert cells.scatter is not None  # noqa: S101 - expected moments always have a scatter
     return replace(tally, inner=replace(blank, n=cells.n, mean=cells.mean[:, 0], m2=cells.scatter[:, 0, 0]))
 
 
@@ -324,28 +324,29 @@ _MOST_ROWS = 1 << 24
 
 
 def completed(net: Net, table: Table) -> Table:
-    """The table with each row once for every way to fill its missing nominal values, weighted by the probability.
+    """Return the table with each row repeated for every completion of its missing nominal values.
 
-    Counts of such a table are expected counts, of any family. Missing numbers stay missing.
+    The weight of a completion is its posterior probability, so the counts of the table are expected counts, for any
+    family. Missing numbers stay missing.
     """
     sizes = net.sizes()
     weights = np.ones(table.n_rows) if table.weights is None else table.weights.astype(np.float64)
     pieces: dict[str, list[Any]] = {name: [] for name in (*net.tables, *net.densities)}
     found_weights: list[Any] = []
     total = 0
-    for batch in batches(net, EvidenceRows.of(net, table), asked=tuple(net.tables), apart=True):
+    for batch in batches(net, EvidenceRows.of(net, table), queried=tuple(net.tables), apart=True):
         found = batch.posterior(net)
-        share = found.of(found.open) if found.open else np.ones(len(found.rows))
-        flat = share.reshape(len(found.rows), -1)
+        posterior = found.of(found.open) if found.open else np.ones(len(found.rows))
+        flat = posterior.reshape(len(found.rows), -1)
         row, cell = np.nonzero(flat > 0)
         total += len(row)
         if total > _MOST_ROWS:
             raise TableError(
-                f"The missing values can be filled in more than {_MOST_ROWS:,} ways in all.",
-                hint="missing='complete' or 'available' does without; or leave out columns with many missing values.",
+                f"The missing values have more than {_MOST_ROWS:,} possible completions.",
+                hint="use missing='available' or 'complete', or drop columns with many missing values.",
             )
         at = found.rows[row]
-        codes = np.unravel_index(cell, share.shape[1:]) if found.open else ()
+        codes = np.unravel_index(cell, posterior.shape[1:]) if found.open else ()
         open_codes = dict(zip(found.open, codes, strict=True))
         for name in net.tables:
             column = open_codes[name] if name in open_codes else table[name][at]

@@ -1,4 +1,4 @@
-"""Families: a node with its parents, what is counted of them, and the distribution that comes of it."""
+"""Families: a node with its parents, their counts, and the distribution estimated from them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from countwise.data.vectors import Vector
 from countwise.distributions import MEstimate, smoothing_of
 from countwise.distributions.categorical import CategoricalDensity
 from countwise.errors import OptionError, TableError
-from countwise.network.linear_gaussian import linear_from, steady_from
+from countwise.network.linear_gaussian import linear_from, regularized_from
 from countwise.tallies import Counts, Progress, Scatter, tally_from
 from countwise.tallies._base import joined
 
@@ -33,17 +33,20 @@ __all__ = [
     "table_smoothing",
 ]
 
-MOST_COMBINATIONS = 1 << 22  # of the values of nominal parents
+MOST_COMBINATIONS = 1 << 22  # the largest number of combinations of the nominal parents' values
 
 
 @dataclass(frozen=True, slots=True)
 class Dirichlet:
-    """A Dirichlet prior: imagined rows, spread evenly over all cells of a table (the prior behind the BDeu score).
+    """Dirichlet prior with a fixed total weight, spread evenly over all cells of a CPT.
+
+    This is the prior of the BDeu score (Heckerman, Geiger and Chickering, 1995). A CPT with q combinations of its
+    parents' values and r values gets the pseudocount equivalent_sample_size / (q r) in each cell.
 
     Parameters
     ----------
     equivalent_sample_size : float, default=1
-        How many imagined rows in all, whatever the number of cells.
+        The total of all pseudocounts of a CPT. Larger values pull the probabilities more strongly toward uniform.
 
     Examples
     --------
@@ -58,15 +61,27 @@ class Dirichlet:
         size = self.equivalent_sample_size
         number = isinstance(size, int | float | np.number) and not isinstance(size, bool)
         if not (number and size >= 0 and np.isfinite(size)):
-            raise OptionError(f"equivalent_sample_size must be 0 or more, not {size!r}.")
+            raise OptionError(f"equivalent_sample_size must be a number >= 0, not {size!r}.")
 
     def as_setting(self) -> dict[str, Any]:
-        """As plain data, for the model file."""
+        """Return the prior as plain data, for a model file.
+
+        Returns
+        -------
+        dict of str to object
+            A JSON-serializable mapping.
+
+        Examples
+        --------
+        >>> from countwise.network import Dirichlet
+        >>> Dirichlet(10).as_setting()
+        {'@': 'dirichlet', 'equivalent_sample_size': 10}
+        """
         return {"@": "dirichlet", "equivalent_sample_size": self.equivalent_sample_size}
 
 
 def table_smoothing(option: Any, combinations: int) -> Any:
-    """The smoothing of a conditional probability table with so many combinations of the parents' values."""
+    """Return the smoothing of a CPT with the given number of combinations of the parents' values."""
     if isinstance(option, str) and option == "bdeu":
         option = Dirichlet()
     if isinstance(option, Dirichlet):
@@ -75,86 +90,87 @@ def table_smoothing(option: Any, combinations: int) -> Any:
 
 
 def joined_parents(parents: Sequence[Nominal]) -> Nominal:
-    """One attribute whose values are the combinations of the parents' values, the last running fastest.
+    """Return one attribute whose values are the combinations of the parents' values; the last parent varies fastest.
 
-    A distribution of one attribute given a class then serves a node with any nominal parents; without parents there
-    is one combination.
+    The densities of an attribute given a class can then be used for a node with any nominal parents. Without parents
+    there is one combination.
     """
     size = int(np.prod([len(a.values) for a in parents], dtype=np.float64))
     if size > MOST_COMBINATIONS:
         raise TableError(
-            f"The values of {', '.join(repr(a.name) for a in parents)} have {size:,} combinations.",
-            hint="fewer parents, or fewer values.",
+            f"The parents {', '.join(repr(a.name) for a in parents)} have {size:,} combinations of values; "
+            f"at most {MOST_COMBINATIONS:,} are supported.",
+            hint="use fewer parents, or parents with fewer values.",
         )
     name = ", ".join(a.name for a in parents)
     return Nominal(f"({name})", tuple(itertools.product(*(a.values for a in parents))), grows=False)
 
 
 def codes_of_parents(parents: Sequence[Nominal], table: Table) -> NDArray[Any]:
-    """The combination of each row; one past the last where a parent is missing or was never seen."""
+    """Return the combination of each row; one past the last if a parent is missing or has an unseen value."""
     sizes = [len(a.values) for a in parents]
     size = int(np.prod(sizes, dtype=np.int64))
     key = np.zeros(table.n_rows, dtype=np.int64)
-    lost = np.zeros(table.n_rows, dtype=bool)
+    missing = np.zeros(table.n_rows, dtype=bool)
     for a, n in zip(parents, sizes, strict=True):
         codes = table[a.name]
-        lost |= codes >= n
+        missing |= codes >= n
         key = key * n + np.minimum(codes, max(n - 1, 0))
-    key[lost] = size
+    key[missing] = size
     return key.astype(narrowest(size + 2))
 
 
 @dataclass(frozen=True, slots=True)
 class FamilyRule:
-    """What is counted of a node and its parents, and what is estimated from it."""
+    """The counts that a node with its parents needs, and the distribution estimated from them."""
 
     parents: tuple[Nominal, ...]  # the nominal parents
-    numbers: tuple[Numeric, ...]  # the numeric parents; only a Gaussian has such
-    distribution: Any  # of a numeric node given its nominal parents; None: a conditional probability table
-    smoothing: Any = 0.0  # of a table
+    numbers: tuple[Numeric, ...]  # the numeric parents; only a Gaussian node has them
+    distribution: Any  # of a numeric node given its nominal parents; None for a CPT
+    smoothing: Any = 0.0  # of a CPT
 
     @property
-    def _shares(self) -> bool:
-        """Whether combinations of several parents lend each other a row: many have hardly any of their own."""
+    def _smooths_variance(self) -> bool:
+        """Whether each combination gets a prior row from all others: with several parents, many have few rows."""
         smoothed = self.smoothing is not None and self.smoothing not in ("none", 0)
         return smoothed and len(self.parents) > 0 and len(self.parents) + len(self.numbers) > 1
 
     def blank(self, given: Nominal, of: Attribute) -> Any:
-        """The request: counts over parents and node, or what the distribution asks for in each combination."""
+        """Return an empty tally: counts over parents and node, or the tally of the density for each combination."""
         if self.distribution is None:
-            assert isinstance(of, Nominal)  # noqa: S101 - distributions are chosen by kinds
+            assert isinstance(of, Nominal)  # noqa: S101 - only nominal nodes have no distribution
             return Counts((*self.parents, of))
         return FamilyTally(self.parents, self.numbers, self.distribution, of)
 
-    def estimate(self, tally: Any, *, steady: bool = False) -> Any:
-        """The density over combinations of the nominal parents' values; a steady one is for the steps of EM."""
+    def estimate(self, tally: Any, *, regularized: bool = False) -> Any:
+        """Estimate the density for each combination of the nominal parents' values; EM uses `regularized`."""
         rule = self.distribution
         if rule is None:
             cells = tally.table
             counts = cells.reshape(int(np.prod(cells.shape[:-1], dtype=np.int64)), cells.shape[-1])
             return CategoricalDensity(tally.axes[-1], counts, table_smoothing(self.smoothing, len(counts)))
-        if (steady or self._shares) and rule.linear:
-            return steady_from(tally.filled, rule.floor)
+        if (regularized or self._smooths_variance) and rule.linear:
+            return regularized_from(tally.filled, rule.floor)
         return linear_from(tally.filled, rule.divisor, rule.floor) if self.numbers else rule.estimate(tally.filled)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FamilyTally:
-    """The tally of a numeric node in each combination of its nominal parents' values."""
+    """The tally of a numeric node for each combination of its nominal parents' values."""
 
     parents: tuple[Nominal, ...]
-    numbers: tuple[Numeric, ...]  # if there are any, moments of all of them together are kept
-    distribution: Any  # says which tally
+    numbers: tuple[Numeric, ...]  # the numeric parents; with any, the tally holds joint moments
+    distribution: Any  # determines the type of the tally
     of: Attribute  # the node
-    inner: Any = None  # the tally by combination; None: blank
+    inner: Any = None  # the tally by combination; None if nothing has been counted
 
     @property
     def filled(self) -> Any:
-        """The tally by combination; blank while it is."""
+        """The tally by combination; an empty one if nothing has been counted."""
         return self.blank(self.parents) if self.inner is None else self.inner
 
     def blank(self, parents: Sequence[Nominal]) -> Any:
-        """The request by combination, over any domains of the parents."""
+        """Return an empty tally by combination, over the given domains of the parents."""
         given = joined_parents(parents)
         if self.numbers:
             return Scatter(given, Vector(f"({self.of.name})", (*self.numbers, self.of)))
@@ -162,21 +178,21 @@ class FamilyTally:
 
     @classmethod
     def fill_many(cls, blanks: Sequence[Self], table: Table, progress: Progress | None = None) -> list[Self]:
-        """One after the other: each has combinations of its own."""
+        """Fill several tallies one by one, because each has different combinations."""
         return [blank.fill(table) for blank in blanks]
 
     def fill(self, table: Table) -> Self:
-        """Gather from the rows of a table in which all parents are present."""
+        """Count the rows of a table in which all parents are observed."""
         blank = self.blank(self.parents)
         codes = codes_of_parents(self.parents, table)
-        there: Flags = codes < len(blank.given.values)
+        complete: Flags = codes < len(blank.given.values)
         names = [a.name for a in (*self.numbers, self.of)]
         for name in names if self.numbers else ():
-            there &= ~np.isnan(np.asarray(table[name], dtype=np.float64))
+            complete &= ~np.isnan(np.asarray(table[name], dtype=np.float64))
         rows = Table({name: table[name] for name in names}, table.n_rows, table.weights)
         rows = rows.with_column(blank.given.name, codes)
-        if not there.all():
-            rows = rows.take(there)
+        if not complete.all():
+            rows = rows.take(complete)
         if self.numbers:
             columns = [np.asarray(rows[name], dtype=np.float64) for name in names]
             rows = rows.with_column(blank.of.name, columns)  # type: ignore[arg-type]
@@ -190,22 +206,22 @@ class FamilyTally:
 
     def _with(self, other: Self, combine: Callable[[Any, Any], Any]) -> Self:
         parents = tuple(joined(a, b) for a, b in zip(self.parents, other.parents, strict=True))
-        blank = self.blank(parents)  # over the domains of both
+        blank = self.blank(parents)  # over the union of both domains
         one, two = (blank if tally.inner is None else blank + tally.inner for tally in (self, other))
         of = self.of if self.of == other.of else self.of.join(other.of)
         return replace(self, parents=parents, of=of, inner=combine(one, two))
 
     def within(self, attributes: Mapping[str, Any]) -> Self:
-        """The same over fewer values of the parents."""
+        """Restrict the tally to fewer values of the parents."""
         parents = tuple(attributes.get(a.name, a) for a in self.parents)
         given = joined_parents(parents)
         return replace(self, parents=parents, inner=self.filled.within({given.name: given}))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, for the model file."""
+        """Return the tally as plain data, for a model file."""
         return {"tally": "family", "inner": self.filled.to_dict()}
 
     def read(self, data: Mapping[str, Any]) -> Self:
-        """The same request with what `to_dict` wrote."""
+        """Return this tally with the data that `to_dict` wrote."""
         blank = self.blank(self.parents)
         return replace(self, inner=tally_from(data["inner"], {a.name: a for a in (blank.given, blank.of)}))

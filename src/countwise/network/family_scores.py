@@ -1,4 +1,4 @@
-"""Scores of families: how well parents explain a child, each family counted once."""
+"""Scores of a child with its parents (BIC, AIC, BDeu, K2); each family is counted once."""
 
 from __future__ import annotations
 
@@ -24,31 +24,32 @@ __all__ = ["SCORES", "Families", "Family", "family_score", "family_scores", "may
 
 
 SCORES = ("bic", "aic", "bdeu", "k2", "log_likelihood")
-MOST_CELLS = 1 << 24  # of a family's table
-_AT_ONCE = 1 << 22  # cells of tables that are kept at a time
-_WORTH = 1 << 28  # rows times cells from which on threads save more than they cost: about a millisecond
-_FLOOR = 1e-9  # the least variance, as a share of that of the whole column
+MOST_CELLS = 1 << 24  # the largest table of a family
+_AT_ONCE = 1 << 22  # the largest total number of cells kept in memory
+_WORTH = 1 << 28  # rows times cells above which threads are faster: about a millisecond of work
+_FLOOR = 1e-9  # the smallest variance, relative to that of the whole column
 
 Family = tuple[str, tuple[str, ...]]  # a child with its parents
 
 
 def family_score(counts: NDArray[Any], score: str, equivalent_sample_size: float = 1.0) -> float:
-    """The score of a table of counts in nats, the last axis for the child's values; larger is better.
+    """Return the score of a table of counts in nats; larger is better. The last axis is the child.
 
-    BIC and AIC are the log-likelihood less (log n) / 2 or 1 for each free number. BDeu and K2 are the log marginal
-    likelihood under Dirichlet priors of `equivalent_sample_size` imagined rows in all, or of one for each cell.
+    BIC and AIC are the log-likelihood minus (log n) / 2, or 1, for each free parameter. BDeu and K2 are the log
+    marginal likelihood under a Dirichlet prior with `equivalent_sample_size` pseudocounts in total, or one for each
+    cell.
     """
     return family_scores([np.asarray(counts)], score, equivalent_sample_size)[0]
 
 
 def family_scores(tables: Sequence[NDArray[Any]], score: str, equivalent_sample_size: float = 1.0) -> list[float]:
-    """The scores of many tables; see `family_score`. Those whose children have as many values are scored together."""
+    """Return the scores of many tables; see `family_score`. Children with equally many values are scored together."""
     found = [0.0] * len(tables)
-    alike: dict[int, list[int]] = {}
+    by_size: dict[int, list[int]] = {}
     for i, table in enumerate(tables):
         if table.size:
-            alike.setdefault(table.shape[-1], []).append(i)
-    for r, places in alike.items():
+            by_size.setdefault(table.shape[-1], []).append(i)
+    for r, places in by_size.items():
         cells = np.concatenate([tables[i].reshape(-1) for i in places]).astype(np.float64).reshape(-1, r)
         q = np.array([tables[i].size // r for i in places])
         marginal = score in ("bdeu", "k2")
@@ -59,7 +60,7 @@ def family_scores(tables: Sequence[NDArray[Any]], score: str, equivalent_sample_
 
 
 def _marginal(n: Floats, q: NDArray[Any], score: str, equivalent_sample_size: float) -> Floats:
-    """Log marginal likelihoods of tables below each other, of which each has q rows."""
+    """Return the log marginal likelihoods of stacked tables; table i has q[i] rows."""
     r = n.shape[1]
     cell = np.repeat(equivalent_sample_size / (q * r), q)[:, None] if score == "bdeu" else np.ones((1, 1))
     given = cell[:, 0] * r
@@ -68,10 +69,10 @@ def _marginal(n: Floats, q: NDArray[Any], score: str, equivalent_sample_size: fl
 
 
 def _penalized(n: Floats, q: NDArray[Any], score: str) -> Floats:
-    """Log-likelihoods of tables below each other, of which each has q rows, less what their numbers cost."""
+    """Return the penalized log-likelihoods of stacked tables; table i has q[i] rows."""
     row = n.sum(axis=1)
-    share = np.divide(n, row[:, None], out=np.ones_like(n), where=n > 0)
-    likely = _sums((n * np.log(share)).sum(axis=1), q)
+    fraction = np.divide(n, row[:, None], out=np.ones_like(n), where=n > 0)
+    likely = _sums((n * np.log(fraction)).sum(axis=1), q)
     if score == "log_likelihood":
         return likely
     each = 0.5 * np.log(np.maximum(_sums(row, q), 1e-300)) if score == "bic" else np.ones(len(q))
@@ -80,23 +81,24 @@ def _penalized(n: Floats, q: NDArray[Any], score: str) -> Floats:
 
 
 def _sums(rows: Floats, q: NDArray[Any]) -> Floats:
-    """The sum of the first q[0] rows, of the q[1] behind them, and so on."""
+    """Return the sum of the first q[0] rows, of the next q[1] rows, and so on."""
     return np.add.reduceat(rows, np.cumsum(q) - q)
 
 
 def may_depend(parent: Any, child: Any) -> bool:
-    """Whether a node may depend on another, by their distributions; None stands for a table.
+    """Return whether a node may be the parent of another, given their distributions; None means a CPT.
 
-    Nominal nodes depend on nominal ones; Gaussians on nominal ones and Gaussians; other numeric ones on nominal ones.
+    Nominal nodes may depend on nominal nodes, Gaussian nodes on nominal and Gaussian nodes, other numeric nodes on
+    nominal nodes.
     """
     return parent is None or (child is not None and bool(child.may_depend_on(parent)))
 
 
 class Families:
-    """Families of a table, each counted and scored once; rows in which a value of a family is missing do not count.
+    """Counts and scores of the families of a table, each computed once.
 
-    If `even`, a family with missing values is scored as if its complete rows spoke for all rows: else a family would
-    be the better the more of its values are missing.
+    Rows in which the child or a parent is missing are ignored. If `even`, the score of a family with missing values
+    is scaled to the total number of rows; otherwise a family would score better the more of its values are missing.
     """
 
     def __init__(
@@ -112,14 +114,14 @@ class Families:
         self.score, self.equivalent_sample_size = score, equivalent_sample_size
         check_settings(self, score=SCORES)
         if not (np.isfinite(equivalent_sample_size) and equivalent_sample_size > 0):
-            raise OptionError(f"equivalent_sample_size must be above 0, not {equivalent_sample_size!r}.")
+            raise OptionError(f"equivalent_sample_size must be a number > 0, not {equivalent_sample_size!r}.")
         self.attributes = {a.name: a for a in attributes if isinstance(a, Nominal)}
         self.numbers = {a.name: a for a in attributes if isinstance(a, Numeric)}
         self.distributions = dict(distributions or {})
         if self.numbers and score in ("bdeu", "k2"):
             raise OptionError(
-                f"The score {score!r} is of nominal columns; {next(iter(self.numbers))!r} is numeric.",
-                hint="criterion='bic', or cut it: distributions={...: 'binned'}.",
+                f"The score {score!r} is defined for nominal columns, but {next(iter(self.numbers))!r} is numeric.",
+                hint="use criterion='bic', or discretize the column: distributions={...: 'binned'}.",
             )
         self.table, self.even = table, even
         self.total = float(table.n_rows if table.weights is None else table.weights.sum())
@@ -129,51 +131,52 @@ class Families:
         self._sizes = [len(a.values) for a in self.attributes.values()]
 
     def counts(self, child: str, parents: Sequence[str]) -> NDArray[Any]:
-        """How often values meet: an axis for each parent, the last for the child."""
+        """Return the joint counts: one axis for each parent, the last axis for the child."""
         return self.tables([(child, tuple(parents))])[0]
 
-    def tables(self, asked: Sequence[Family]) -> list[NDArray[Any]]:
-        """The same for many families, counted together.
+    def tables(self, families: Sequence[Family]) -> list[NDArray[Any]]:
+        """Return the joint counts of many families, counted together.
 
-        Those that have all but one node in common are counted fastest if they follow each other.
+        Counting is fastest if families that share all but one node follow each other.
         """
-        work = self.table.n_rows * sum(self._cells(family) for family in asked)
-        self.counted += len(asked)
-        numbers = [[self._place[name] for name in (*parents, child)] for child, parents in asked]
+        work = self.table.n_rows * sum(self._cells(family) for family in families)
+        self.counted += len(families)
+        numbers = [[self._place[name] for name in (*parents, child)] for child, parents in families]
         columns = [self.table[name] for name in self.attributes]
         threads = _kernels.thread_count() if work > _WORTH else 1
-        share = -(-len(numbers) // threads) or 1
-        parts = [numbers[i : i + share] for i in range(0, len(numbers), share)]
+        size = -(-len(numbers) // threads) or 1
+        parts = [numbers[i : i + size] for i in range(0, len(numbers), size)]
         found = _kernels.over_items(
             parts, lambda part: _kernels.count_families(columns, self._sizes, part, self.table.weights), threads
         )
         return [table for part in found for table in part]
 
     def _cells(self, family: Family) -> int:
-        """The size of a family's table; one that is too large is an error."""
+        """Return the number of cells of a family's table; raise an error if it is too large."""
         child, parents = family
         cells = math.prod(self._sizes[self._place[name]] for name in (child, *parents))
         if cells > MOST_CELLS:
             raise TableError(
-                f"The table of {child!r} given {', '.join(map(repr, parents))} would have {cells} cells.",
-                hint="fewer parents, or fewer values.",
+                f"The table of {child!r} given {', '.join(map(repr, parents))} would have {cells:,} cells; "
+                f"at most {MOST_CELLS:,} are supported.",
+                hint="use fewer parents, or columns with fewer values.",
             )
         return cells
 
     def of(self, child: str, parents: Sequence[str]) -> float:
-        """The score of a child with its parents, in any order."""
+        """Return the score of a child with its parents, in any order."""
         return self.many([(child, parents)])[0]
 
-    def many(self, asked: Sequence[tuple[str, Sequence[str]]]) -> list[float]:
-        """The scores of many families; those that are not known yet are counted together."""
-        families: list[Family] = [(child, tuple(sorted(parents))) for child, parents in asked]
+    def many(self, requested: Sequence[tuple[str, Sequence[str]]]) -> list[float]:
+        """Return the scores of many families; those without a cached score are counted together."""
+        families: list[Family] = [(child, tuple(sorted(parents))) for child, parents in requested]
         new = dict.fromkeys(family for family in families if family not in self.known)
         if new:
             self._learn(list(new))
         return [self.known[family] for family in families]
 
     def _learn(self, new: Sequence[Family]) -> None:
-        """Count and score families, in parts whose tables do not take too much memory."""
+        """Count and score families, in batches whose tables fit in memory."""
         part: list[Family] = []
         room = _AT_ONCE
         for family in new:
@@ -200,13 +203,13 @@ class Families:
         self.known.update(zip(part, family_scores(tables, self.score, self.equivalent_sample_size), strict=True))
 
     def _score_number(self, child: str, parents: Sequence[str]) -> float:
-        """The score of a numeric child: its log-likelihood less what its parameters cost."""
+        """Return the score of a numeric child: its log-likelihood minus the penalty of its parameters."""
         cost = {"bic": 0.5 * float(np.log(max(self.total, 1.0))), "aic": 1.0}.get(self.score, 0.0)
         log, free, n = self.likelihood(child, parents)
         return log * (self.total / n if self.even and n > 0 else 1.0) - cost * free
 
     def likelihood(self, child: str, parents: Sequence[str]) -> tuple[float, int, float]:
-        """The log-likelihood of a numeric child, how many parameters it takes, and the rows behind it."""
+        """Return the log-likelihood of a numeric child, its number of parameters, and the number of rows."""
         names = [self.attributes[p] for p in parents if p in self.attributes]
         numbers = [*(self.numbers[p] for p in parents if p in self.numbers), self.numbers[child]]
         self.counted += 1
@@ -221,25 +224,25 @@ class Families:
         return found
 
     def rows(self, names: Sequence[Nominal], numbers: Sequence[Numeric]) -> Table:
-        """The rows in which nothing is missing: the numbers, and the combination of the nominal values."""
+        """Return the complete rows of some nodes: the numeric columns, and the combination of the nominal values."""
         given = joined_parents(names)
         codes = codes_of_parents(names, self.table)
-        there: Flags = codes < len(given.values)
+        complete: Flags = codes < len(given.values)
         columns = {n.name: np.asarray(self.table[n.name], dtype=np.float64) for n in numbers}
         for column in columns.values():
-            there &= ~np.isnan(column)
+            complete &= ~np.isnan(column)
         rows = Table({**columns, given.name: codes}, self.table.n_rows, self.table.weights)
-        return rows if there.all() else rows.take(there)
+        return rows if complete.all() else rows.take(complete)
 
     def scatter(self, names: Sequence[Nominal], numbers: Sequence[Numeric]) -> Scatter:
-        """The moments of numbers in each combination of nominal values, of rows in which nothing is missing."""
+        """Return the moments of numeric columns for each combination of nominal values, from complete rows."""
         of = Vector("(numbers)", tuple(numbers))
         rows = self.rows(names, numbers)
-        laid = rows.with_column(of.name, [rows[n.name] for n in numbers])  # type: ignore[arg-type]
-        return Scatter(joined_parents(names), of).fill(laid)
+        joint = rows.with_column(of.name, [rows[n.name] for n in numbers])  # type: ignore[arg-type]
+        return Scatter(joined_parents(names), of).fill(joint)
 
     def information(self, a: str, b: str, given: tuple[str, ...]) -> float:
-        """The mutual information of two variables in bits; minus infinity where neither may depend on the other."""
+        """Return the mutual information of two nodes in bits; minus infinity if neither may depend on the other."""
         child, parent = (a, b) if a in self.numbers else (b, a)
         if not may_depend(self.distributions.get(parent), self.distributions.get(child)):
             return -np.inf
@@ -248,18 +251,18 @@ class Families:
         return max(0.0, (with_it / n - without / m) / float(np.log(2))) if n > 0 and m > 0 else 0.0
 
     def _with(self, name: str) -> Families:
-        """The same of the rows in which a variable is present, so that what it gains is of the same rows."""
+        """Restrict the families to the rows in which a node is observed, so that scores compare the same rows."""
         column = np.asarray(self.table[name])
-        there = ~np.isnan(column) if name in self.numbers else column < len(self.attributes[name].values)
-        if there.all():
+        observed = ~np.isnan(column) if name in self.numbers else column < len(self.attributes[name].values)
+        if observed.all():
             return self
         fewer = copy(self)
-        fewer.table = self.table.take(there)
+        fewer.table = self.table.take(observed)
         return fewer
 
 
 def _gaussian(tally: Scatter) -> tuple[float, int, float]:
-    """The log-likelihood of the last number, by a line on the others in each combination."""
+    """Return the log-likelihood of the last numeric column, regressed on the others within each combination."""
     cells, p = tally.complete, len(tally.of.names) - 1
     n, scatter = cells.n, cells.scattered()
     total = float(n.sum())
@@ -267,20 +270,20 @@ def _gaussian(tally: Scatter) -> tuple[float, int, float]:
         return 0.0, len(n) * (p + 2), 0.0
     center = float(n @ cells.mean[:, p]) / total
     overall = (float(scatter[:, p, p].sum()) + float(n @ (cells.mean[:, p] - center) ** 2)) / total
-    left = scatter[:, p, p].copy()
+    residual = scatter[:, p, p].copy()
     if p:
         scale = np.sqrt(np.maximum(np.einsum("cii->ci", scatter[:, :p, :p]), 1e-300))
         within = scatter[:, :p, :p] / (scale[:, :, None] * scale[:, None, :])
         across = scatter[:, :p, p] / scale
         slopes = np.linalg.pinv(within, rcond=1e-10, hermitian=True) @ across[:, :, None]
-        left = np.maximum(left - (across * slopes[:, :, 0]).sum(axis=1), 0.0)
-    # one imagined row in each combination: else one of few rows would be infinitely likely. Its spread is what all
-    # lines together leave, and where they leave next to no row free, that of the whole column
+        residual = np.maximum(residual - (across * slopes[:, :, 0]).sum(axis=1), 0.0)
+    # A prior row in each combination bounds the likelihood of combinations with few rows. Its variance is the pooled
+    # residual variance, which tends to the variance of the whole column when few degrees of freedom remain.
     free = max(total - float((n > 0).sum()) * (p + 1), 0.0)
-    spread = (float(left.sum()) + overall) / (free + 1.0)
-    variance = np.maximum((left + spread) / (n + 1.0), _FLOOR * overall)
+    prior = (float(residual.sum()) + overall) / (free + 1.0)
+    variance = np.maximum((residual + prior) / (n + 1.0), _FLOOR * overall)
     if not overall > 0:
         return 0.0, len(n) * (p + 2), total
     log = -0.5 * float((n * (np.log(2 * np.pi * variance))).sum())
-    log -= 0.5 * float(np.where(n > 0, left / variance, 0.0).sum())
+    log -= 0.5 * float(np.where(n > 0, residual / variance, 0.0).sum())
     return log, len(n) * (p + 2), total

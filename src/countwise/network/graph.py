@@ -1,4 +1,4 @@
-"""Directed graphs without cycles, and what they say of dependence."""
+"""Directed acyclic graphs and d-separation."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["Graph"]
 
 @dataclass(frozen=True)
 class Graph:
-    """Nodes with their parents.
+    """Directed acyclic graph of nodes with their parents.
 
     Parameters
     ----------
     parents : mapping of str to sequence of str
-        Of each node, those that it depends on, in the order of its table.
+        The parents of each node, in the order of the axes of its CPT. A cycle is an error.
 
     Examples
     --------
@@ -35,15 +35,15 @@ class Graph:
             for parent in above:
                 if parent not in found:
                     raise OptionError(
-                        f"{node!r} depends on {parent!r}, which is no node.",
-                        hint=did_you_mean(parent, found) or f"nodes are {listed(found)}.",
+                        f"{node!r} has the parent {parent!r}, but the network has no such node.",
+                        hint=did_you_mean(parent, found) or f"use one of the nodes {listed(found)}.",
                     )
             if len(set(above)) < len(above):
-                raise OptionError(f"{node!r} names a parent twice: {listed(above)}.")
+                raise OptionError(f"{node!r} lists a parent twice: {listed(above)}.")
         object.__setattr__(self, "parents", found)
         loop = self.cycle()
         if loop:
-            raise OptionError(f"The arcs go in a circle: {' → '.join([*loop, loop[0]])}.")
+            raise OptionError(f"The arcs form a cycle: {' → '.join([*loop, loop[0]])}.")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.parents)
@@ -56,31 +56,31 @@ class Graph:
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        """All nodes, as they were given."""
+        """All nodes, in the given order."""
         return tuple(self.parents)
 
     @property
     def arcs(self) -> tuple[tuple[str, str], ...]:
-        """Parent and child of each arc."""
+        """All arcs as pairs (parent, child)."""
         return tuple((parent, node) for node, above in self.parents.items() for parent in above)
 
     def known(self, nodes: Iterable[str] | str) -> list[str]:
-        """Nodes by name; one that there is not is an error."""
+        """Return nodes as a list; raise an error for a node that does not exist."""
         found = [nodes] if isinstance(nodes, str) or not isinstance(nodes, Iterable) else list(nodes)
         for node in found:
             if node not in self.parents:
                 raise OptionError(
-                    f"There is no node {node!r}.",
-                    hint=did_you_mean(node, self.parents) or f"nodes are {listed(self.nodes)}.",
+                    f"The network has no node {node!r}.",
+                    hint=did_you_mean(node, self.parents) or f"use one of {listed(self.nodes)}.",
                 )
         return found
 
     def children(self, node: str) -> tuple[str, ...]:
-        """The nodes that depend on a node."""
+        """Return the children of a node."""
         return tuple(child for child, above in self.parents.items() if node in above)
 
     def cycle(self) -> list[str]:
-        """Some nodes that lead back to the first of them; none if there are no such."""
+        """Return the nodes of a cycle; an empty list if the graph has none."""
         left = {node: set(above) for node, above in self.parents.items()}
         while True:
             free = [node for node, above in left.items() if not above]
@@ -93,14 +93,14 @@ class Graph:
         if not left:
             return []
         at = next(iter(left))
-        way: list[str] = []
-        while at not in way:
-            way.append(at)
+        path: list[str] = []
+        while at not in path:
+            path.append(at)
             at = next(parent for parent in self.parents[at] if parent in left)
-        return way[way.index(at) :][::-1]
+        return path[path.index(at) :][::-1]
 
     def order(self) -> tuple[str, ...]:
-        """The nodes, parents before children, else as they were given."""
+        """Return the nodes in topological order, otherwise as given."""
         done: dict[str, None] = {}
         while len(done) < len(self.parents):
             for node, above in self.parents.items():
@@ -109,7 +109,7 @@ class Graph:
         return tuple(done)
 
     def ancestors(self, nodes: Iterable[str]) -> set[str]:
-        """The nodes above some nodes, these among them."""
+        """Return the ancestors of some nodes, including the nodes themselves."""
         found: set[str] = set()
         waiting = list(nodes)
         while waiting:
@@ -120,7 +120,7 @@ class Graph:
         return found
 
     def markov_blanket(self, node: str) -> tuple[str, ...]:
-        """The Markov blanket: parents, children, and the children's other parents."""
+        """Return the Markov blanket: parents, children, and the children's other parents."""
         (node,) = self.known(node)
         around = set(self.parents[node])
         for child in self.children(node):
@@ -129,7 +129,7 @@ class Graph:
         return tuple(other for other in self.parents if other in around)
 
     def moral(self, among: Iterable[str] | None = None) -> dict[str, set[str]]:
-        """Neighbors when parents of one child are joined and arcs lose their direction."""
+        """Return the neighbors of each node in the moral graph."""
         nodes = set(self.parents) if among is None else set(among)
         near: dict[str, set[str]] = {node: set() for node in self.parents if node in nodes}
         for node in near:
@@ -141,7 +141,7 @@ class Graph:
     def d_separated(
         self, one: Iterable[str] | str, other: Iterable[str] | str, given: Iterable[str] | str = ()
     ) -> bool:
-        """Whether two sets of nodes are independent given a third, whatever the tables are (d-separation)."""
+        """Return whether two sets of nodes are d-separated by a third set."""
         a, b, c = set(self.known(one)), set(self.known(other)), set(self.known(given))
         if a & b:
             return False
@@ -158,7 +158,7 @@ class Graph:
         return True
 
     def with_arc(self, parent: str, child: str) -> Graph:
-        """The same with one arc more; nodes that there are not yet are added."""
+        """Return the graph with one more arc; nodes that do not exist are added."""
         found = dict(self.parents)
         for node in (parent, child):
             found.setdefault(node, ())
@@ -168,16 +168,16 @@ class Graph:
         return Graph(found)
 
     def without_arc(self, parent: str, child: str) -> Graph:
-        """The same with one arc less."""
+        """Return the graph without an arc."""
         self.known([parent, child])
         found = dict(self.parents)
         found[child] = tuple(p for p in found[child] if p != parent)
         return Graph(found)
 
     def as_setting(self) -> dict[str, object]:
-        """As plain data, for the model file: a mapping of child to parents."""
+        """Return the graph as plain data, for a model file: a mapping of child to parents."""
         return {"@": "mapping", "of": [[node, list(above)] for node, above in self.parents.items()]}
 
     def within(self, nodes: Sequence[str]) -> Graph:
-        """Some nodes, with the arcs among them."""
+        """Return the subgraph of some nodes."""
         return Graph({node: tuple(p for p in self.parents[node] if p in nodes) for node in nodes})

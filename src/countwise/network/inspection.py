@@ -1,4 +1,4 @@
-"""What a network says of itself: tables, reasons for arcs, independence, sensitivity, explaining away."""
+"""Inspection of a network: CPTs, reasons for arcs, independence tests, sensitivity, explaining away."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from countwise.working.numbers import percent
 
 __all__ = ["arc_lines", "arc_reasons", "cpt_grid", "explaining_away", "independence_test", "sensitivity_grid"]
 
-_SAME = 1e-9  # of a probability: less is rounding
+_SAME = 1e-9  # smaller relative differences of probabilities are rounding errors
 
 
 # -- tables and arcs ---------------------------------------------------------------------
 
 
 def arc_lines(graph: Graph) -> list[str]:
-    """Each node with its parents."""
+    """Return one line for each node with its parents."""
     return [f"{name} ← {', '.join(above)}" if above else name for name, above in graph.parents.items()]
 
 
 def cpt_grid(net: Net, name: str) -> Grid:
-    """P(node | parents): a row for each combination of the parents' values."""
+    """Return P(node | parents): one row for each combination of the parents' values."""
     (name,) = net.graph.known([name])
     above = net.numbers.nominal_parents(name) if name not in net.tables else net.graph.parents[name]
     cases = list(itertools.product(*(net.values(p) for p in above)))
@@ -57,10 +57,13 @@ def cpt_grid(net: Net, name: str) -> Grid:
 
 
 def arc_reasons(graph: Graph, found: FoundStructure | None, parent: str, child: str, *, by_score: bool) -> Grid:
-    """Why an arc is there or not: what it gained, by score or in bits, each time that a search weighed it."""
+    """Explain why an arc is present or absent: its gain each time the search considered it."""
     graph.known([parent, child])
     if found is None:
-        raise OptionError("The structure was given, not searched; no arc was tried.")
+        raise OptionError(
+            "The structure was given, so no search considered any arc.",
+            hint="use a structure learner, such as structure='hill_climb'.",
+        )
     rows = [(p, c, g, t) for p, c, g, t in found.tried if {p, c} == {parent, child}]
     return Grid(
         {
@@ -73,27 +76,27 @@ def arc_reasons(graph: Graph, found: FoundStructure | None, parent: str, child: 
 
 
 def _because(graph: Graph, parent: str, child: str, gain: float, taken: bool, *, by_score: bool) -> str:
-    """Why an arc was taken, or was not."""
+    """Return the reason why an arc was taken or not."""
     if not by_score:
-        return "it has the most information of those possible" if taken else "others have more information"
+        return "it has the largest mutual information" if taken else "other arcs have more mutual information"
     if taken:
         return "it raises the score" if gain > 0 else "it is required"
     if not gain > 0:
         return "it does not raise the score"
     if child in graph.ancestors([parent]):
-        return "the other direction is taken" if child in graph.parents[parent] else "it would close a cycle"
-    return "others raise the score more"
+        return "the reverse arc is present" if child in graph.parents[parent] else "it would create a cycle"
+    return "other arcs raise the score more"
 
 
 # -- independence ------------------------------------------------------------------------
 
 
 def independence_test(net: Net, table: Table, one: str, other: str, given: str | Sequence[str]) -> Grid:
-    """Pearson's test whether two nominal nodes are independent given others, on encoded rows."""
+    """Test whether two nominal nodes are independent given others, by Pearson's chi-square test."""
     names = net.graph.known([one, other, *net.graph.known(given)])
-    odd = [name for name in names if name not in net.tables]
-    if odd:
-        raise OptionError(f"{odd[0]!r} is numeric; the test takes nominal nodes.")
+    numeric = [name for name in names if name not in net.tables]
+    if numeric:
+        raise OptionError(f"Node {numeric[0]!r} is numeric; the test needs nominal nodes.")
     axes = tuple(net.attributes[name] for name in (*names[2:], one, other))
     counts = Counts(axes).fill(table).table  # type: ignore[arg-type]
     statistic, freedom, _ = chi_square(counts.reshape(-1, *counts.shape[-2:]))
@@ -115,10 +118,10 @@ def independence_test(net: Net, table: Table, one: str, other: str, given: str |
 
 
 def sensitivity_grid(net: Net, asked: str, value: Any, evidence: Mapping[str, Any]) -> Grid:
-    """The derivative of P(asked = value | evidence) by each entry of each table, the largest first."""
+    """Return the derivative of P(asked = value | evidence) with respect to each CPT entry, the largest first."""
     net.graph.known(asked)
     if asked not in net.tables:
-        raise OptionError(f"{asked!r} is numeric; sensitivity is of a value of a nominal node.")
+        raise OptionError(f"Node {asked!r} is numeric; sensitivity needs a nominal node.")
     rows: list[tuple[str, str, float, float]] = []
     for node, slopes in _sensitivities(net, asked, net.code(asked, value), evidence).items():
         above = net.graph.parents[node]
@@ -133,13 +136,13 @@ def sensitivity_grid(net: Net, asked: str, value: Any, evidence: Mapping[str, An
 
 
 def _sensitivities(net: Net, asked: str, code: int, known: Mapping[str, Any]) -> dict[str, Floats]:
-    """The derivative of P(asked = value | known) by each entry of each table.
+    """Return the derivative of P(asked = value | known) with respect to each CPT entry.
 
-    The other entries of the row give way in proportion, so that it still sums to 1. Nodes that cannot matter have 0.
+    The other entries of the row change in proportion, so that it still sums to 1. Irrelevant nodes have derivative 0.
     """
     codes, numbers = net.evidence(known)
     if asked in codes and np.ndim(codes[asked]) == 0:
-        raise OptionError(f"{asked!r} is known; its probability cannot be asked for.")
+        raise OptionError(f"Node {asked!r} is part of the evidence, so it cannot be queried.")
     relevant = net.graph.ancestors({asked, *codes, *numbers})
     among = [node for node in net.graph if node in relevant]
     both = _Weights(net, codes, numbers, among, *net.marks({asked: code}))
@@ -156,12 +159,13 @@ def _sensitivities(net: Net, asked: str, code: int, known: Mapping[str, Any]) ->
         gains = both.of(node, log_known), alone.of(node, log_known)
         parts = _with_others(table, gains[0]), p * _with_others(table, gains[1])
         size = max(float(np.abs(gain).max(initial=0.0)) for gain in (gains[0], p * gains[1]))
-        found[node] = np.where(np.abs(parts[0] - parts[1]) > 1e-14 * size, parts[0] - parts[1], 0.0)  # not rounding
+        # smaller differences are rounding errors
+        found[node] = np.where(np.abs(parts[0] - parts[1]) > 1e-14 * size, parts[0] - parts[1], 0.0)
     return found
 
 
 class _Weights:
-    """Sums over all rows that agree with the evidence, as they depend on the entries of one table."""
+    """Sums of the joint distribution over all rows that agree with the evidence, as functions of one CPT."""
 
     def __init__(
         self, net: Net, codes: Mapping[str, Any], numbers: Mapping[str, float], among: list[str], *more: Potential
@@ -170,13 +174,13 @@ class _Weights:
         self.rest = [*(factor for factor, _ in net.number_factors(numbers, codes)), *net.marks(codes), *more]
 
     def total(self) -> float:
-        """Log P(known), and what is asked."""
+        """Return log P(known), including the query value if it is among the factors."""
         work = Elimination(self.net.factors({}, {}, self.among) + self.rest, [])
         with np.errstate(divide="ignore"):
             return float(np.log(work.result.table)) + work.log
 
     def of(self, node: str, log: float) -> Floats:
-        """What the sum gains for each entry of the node's table, as a share of a number whose log is given."""
+        """Return the derivative of the sum with respect to each CPT entry of a node, divided by exp(log)."""
         family = (*self.net.graph.parents[node], node)
         sizes = self.net.sizes()
         ones = [Potential((v,), np.ones(sizes[v])) for v in family]
@@ -186,12 +190,13 @@ class _Weights:
 
 
 def _with_others(table: Floats, gain: Floats) -> Floats:
-    """The gain of an entry when the others of its row give way in proportion."""
+    """Return the derivative for an entry when the other entries of its row change in proportion."""
     rest = 1.0 - table
     size = table.shape[-1]
-    weighed = (table * gain).sum(axis=-1, keepdims=True) - table * gain
-    even = (gain.sum(axis=-1, keepdims=True) - gain) / max(size - 1, 1)  # a certain entry gives way to all alike
-    others = np.where(rest > 1e-12, weighed / np.where(rest > 1e-12, rest, 1.0), even)
+    weighted = (table * gain).sum(axis=-1, keepdims=True) - table * gain
+    # if the entry is 1, the others are all 0 and change evenly
+    even = (gain.sum(axis=-1, keepdims=True) - gain) / max(size - 1, 1)
+    others = np.where(rest > 1e-12, weighted / np.where(rest > 1e-12, rest, 1.0), even)
     return gain - others if size > 1 else np.zeros_like(gain)
 
 
@@ -201,38 +206,41 @@ def _with_others(table: Floats, gain: Floats) -> Floats:
 def explaining_away(
     net: Net, cause: str | Mapping[str, Any], effect_known: Mapping[str, Any], other: str | Mapping[str, Any]
 ) -> Account:
-    """Whether one cause explains an effect away, so that another cause becomes less probable.
+    """Show whether one cause explains an effect away and makes another cause less probable.
 
-    It shows P(cause), P(cause | effect), P(cause | effect, other) and P(cause | other), and whether the causes are
-    d-separated before the effect is known and after.
+    The account has P(cause), P(cause | other), P(cause | effect) and P(cause | effect, other), and whether the two
+    causes are d-separated with and without the effect.
     """
     net.evidence(effect_known)
     (name, value), (beside, seen) = (_event(net, which, effect_known) for which in (cause, other))
     if not effect_known or len({name, beside, *effect_known}) < 2 + len(effect_known):
-        raise OptionError("A cause, another cause and an effect are three different nodes.")
+        raise OptionError("The cause, the other cause and the effect must be different nodes.")
     code = net.code(name, value)
     effect, both = dict(effect_known), {**effect_known, beside: seen}
-    told: list[dict[str, Any]] = [{}, {beside: seen}, effect, both]
-    p = [float(net.query(name, known)[code]) for known in told]
+    evidence: list[dict[str, Any]] = [{}, {beside: seen}, effect, both]
+    p = [float(net.query(name, known)[code]) for known in evidence]
     event, helper, seen_words = f"{name} = {value}", f"{beside} = {seen}", evidence_text(effect_known)
-    table = Grid({"known": [evidence_text(known) or "nothing" for known in told], f"P({event})": p})
+    table = Grid({"known": [evidence_text(known) or "nothing" for known in evidence], f"P({event})": p})
     line = _separation(net, name, beside, list(effect_known))
-    section = Section(f"What is known, and what that says of {name}", table, (line,))
+    section = Section(f"P({event}) given different evidence", table, (line,))
     return Account(_verdict(event, helper, seen_words, p[0], p[2], p[3]), p[3], (section,))
 
 
 def _event(net: Net, which: str | Mapping[str, Any], effect: Mapping[str, Any]) -> tuple[str, Any]:
-    """A node and its value: the one given, else the one for which the effect is the strongest evidence."""
+    """Return a node and its value: the given one, or the one for which the effect is the strongest evidence."""
     if isinstance(which, Mapping):
         if len(which) != 1:
-            raise OptionError(f"A cause is one node with its value, not {dict(which)!r}.", hint='{"rain": "yes"}.')
+            raise OptionError(
+                f"A cause must be one node with its value, not {dict(which)!r}.",
+                hint='pass for example {"rain": "yes"}.',
+            )
         ((name, value),) = which.items()
     else:
         name, value = which, None
     net.graph.known([name])
     a = net.attributes[name]
     if not isinstance(a, Nominal):
-        raise OptionError(f"{name!r} is numeric; a cause is a nominal node.")
+        raise OptionError(f"Node {name!r} is numeric; a cause must be a nominal node.")
     if isinstance(which, Mapping) or name in effect:
         return name, value
     before, after = net.query(name), net.query(name, effect)
@@ -240,28 +248,28 @@ def _event(net: Net, which: str | Mapping[str, Any], effect: Mapping[str, Any]) 
 
 
 def _verdict(event: str, helper: str, effect: str, before: float, after: float, last: float) -> str:
-    """What the three probabilities say, in a sentence."""
+    """Summarize the three probabilities in one sentence."""
     start, seen, end = (percent(p, certain=p in (0.0, 1.0)) for p in (before, after, last))
     moved = f"P({event}) {'falls' if last < after else 'rises'} from {seen} to {end}"
     if abs(last - after) <= _SAME * max(after, last):
-        return f"No: once {effect} is known, {helper} says nothing of {event}; P({event}) stays {seen}."
+        return f"No: given {effect}, {helper} does not change P({event}), which stays at {seen}."
     if after - before <= _SAME * max(after, before):
-        why = f"{effect} does not speak for {event} (from {start} to {seen}), so there is nothing to explain away"
-        return f"No: {why}; with {helper}, {moved}."
+        why = f"{effect} does not make {event} more probable ({start} to {seen}), so there is nothing to explain away"
+        return f"No: {why}. Given {helper} as well, {moved}."
     if last < after:
         return f"{helper} explains {effect} away: {moved}."
-    return f"No, the opposite: {helper} speaks for {event} even more; {moved}."
+    return f"No, the opposite: {helper} makes {event} even more probable; {moved}."
 
 
 def _separation(net: Net, one: str, other: str, effect: list[str]) -> str:
-    """Whether two causes are d-separated before an effect is known, and after."""
+    """State whether two causes are d-separated with and without the effect."""
     before, after = net.graph.d_separated(one, other), net.graph.d_separated(one, other, effect)
     pair, known = f"{one} and {other} are", ", ".join(effect)
     verb = "is" if len(effect) == 1 else "are"
     if before and after:
-        return f"{pair} d-separated, whether {known} {verb} known or not."
+        return f"{pair} d-separated, whether {known} {verb} observed or not."
     if before:
-        return f"{pair} d-separated as long as nothing is known, and no longer once {known} {verb}."
+        return f"{pair} d-separated without evidence, but not given {known}."
     if after:
-        return f"{pair} d-separated once {known} {verb} known, but not before."
-    return f"{pair} not d-separated, whether {known} {verb} known or not."
+        return f"{pair} d-separated given {known}, but not without evidence."
+    return f"{pair} not d-separated, whether {known} {verb} observed or not."

@@ -1,4 +1,4 @@
-"""Bayesian networks: drawn by hand, learned from tables, or both."""
+"""Bayesian networks that are specified by hand, learned from data, or both."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from countwise.errors import OptionError, warn
 from countwise.network import bif
 from countwise.network.base import NetworkModel
 from countwise.network.blueprint import Blueprint, GivenTable
-from countwise.network.editing import Drawing, Editor
+from countwise.network.editing import Editor, HandSpecification
 from countwise.network.graph import Graph
 from countwise.network.inference.elimination_working import explain_elimination
 from countwise.network.structure_learning import LearnedStructure, StructureLearner, TrainingRows
@@ -30,85 +30,112 @@ __all__ = ["BayesNetwork"]
 
 @dataclass(eq=False, repr=False)
 class BayesNetwork(NetworkModel):
-    """A Bayesian network over nominal and numeric variables: drawn by hand, learned from a table, or both.
+    """Bayesian network over nominal and numeric columns, specified by hand or learned from data.
 
     .. math:: P(x_1, ..., x_d) = ∏_i P(x_i | parents of x_i)
 
-    A nominal node has a conditional probability table. A numeric node has a distribution for each combination of its
-    nominal parents' values, and a Gaussian may be linear in Gaussian parents. A numeric column that nominal nodes
-    depend on is binned.
+    A nominal node has a conditional probability table (CPT). A numeric node has one density for each combination of
+    its nominal parents' values; the mean of a Gaussian node may also be linear in its Gaussian parents. A numeric
+    column that is a parent of a nominal node is discretized.
 
     Parameters
     ----------
-    structure : str, mapping, list of arcs, Graph or networkx graph, default="given"
-        The arcs: ``{child: [parents]}`` or pairs (parent, child); or "given" (what `add_arc` drew), "ordering" (the
-        K2 algorithm: parents are added greedily along `order`), "orders" and "annealing" (a search for the ordering),
-        "chow_liu" (the tree of most mutual information), "naive", "tan", "k_dependence" (with the class `target`),
-        "hill_climb".
+    structure : str, mapping, list of arcs, Graph or networkx graph, default='given'
+        The arcs, or the name of the algorithm that learns them. Arcs are ``{child: [parents]}``, pairs (parent,
+        child), a `Graph` or a networkx graph. The algorithms are:
+
+        - 'given': no structure learning. The arcs are those of `add_arc`.
+        - 'ordering': the K2 algorithm (Cooper and Herskovits, 1992). Each node greedily takes parents from the nodes
+          that precede it in `order`.
+        - 'orders': a hill-climbing search over orderings, with K2 for each ordering.
+        - 'annealing': the same search by simulated annealing.
+        - 'hill_climb': greedy search that adds, removes and reverses arcs, with a tabu list and restarts.
+        - 'chow_liu': the tree with the largest total mutual information (Chow and Liu, 1968).
+        - 'naive': naive Bayes; every other node has the single parent `target`.
+        - 'tan': tree-augmented naive Bayes around `target` (Friedman, Geiger and Goldszmidt, 1997).
+        - 'k_dependence': the k-dependence classifier around `target` (Sahami, 1996).
     order : sequence of str, optional
-        For "ordering": causes before effects; by default the columns as they stand.
-    criterion : {"bic", "aic", "bdeu", "k2", "log_likelihood"} or None, default=None
-        The score of a search; None is "bic". "bdeu" and "k2" are scores of nominal columns: numeric ones are then
-        binned. "chow_liu", "tan" and "k_dependence" go by mutual information and "naive" is fixed: they take none.
+        The node ordering for 'ordering': parents precede their children. By default the order of the columns.
+    criterion : {'bic', 'aic', 'bdeu', 'k2', 'log_likelihood'} or None, default=None
+        The score that the search maximizes; None means 'bic'. 'bdeu' and 'k2' are defined for nominal nodes only, so
+        numeric columns are discretized. Must be None for 'chow_liu', 'tan' and 'k_dependence', which use mutual
+        information, and for 'naive', whose arcs are fixed.
     equivalent_sample_size : float, default=1
-        For "bdeu": how many imagined rows the prior is worth.
+        The weight of the BDeu prior, in rows. Used by ``criterion='bdeu'`` only.
     max_parents : int, default=3
-        The most parents that a search gives a node.
-    required, forbidden : arcs, optional
-        Arcs that a search must and must not find; those of `add_arc` are required too.
-    tiers : list of lists, or mapping of node to number, optional
-        No arc that is searched goes from a later tier to an earlier one.
-    target : str, optional
-        The class, for "naive", "tan" and "k_dependence".
+        The largest number of parents that the search gives a node.
+    required : arcs, optional
+        Arcs that the learned structure must contain, in any form that `structure` accepts. Arcs of `add_arc` are
+        required too.
+    forbidden : arcs, optional
+        Arcs that the learned structure must not contain.
+    tiers : list of lists of str, or mapping of str to int, optional
+        A partial ordering of the nodes: no learned arc leads from a later tier to an earlier one.
     root : str, optional
-        The root of the tree of "chow_liu" and "tan".
+        The root of the tree for 'chow_liu' and 'tan'. By default the first nominal node.
     max_dependence : int, default=2
-        For "k_dependence": the most parents beside the class.
-    smoothing : float, {"laplace", "global", "bdeu", "none"}, MEstimate, Dirichlet or None, default=1
-        The prior of the tables: Laplace's with that ε, or imagined rows. Unless it is 0, a Gaussian in a combination
-        of several parents' values has one imagined row of the pooled variance.
-    distributions : mapping of column to distribution, optional
-        Of numeric columns: "gaussian" (the default), "poisson" (that of counts), "kernel" or "binned".
+        For 'k_dependence': the largest number of parents in addition to the class.
+    smoothing : float, {'laplace', 'global', 'bdeu', 'none'}, MEstimate, Dirichlet or None, default=1
+        The prior of the CPTs. A number is the pseudocount of each cell (Laplace); 'laplace' is 1. 'global' uses the
+        marginal frequencies as the prior of an m-estimate. 'bdeu' is ``Dirichlet(1)``. 0, 'none' and None give
+        relative frequencies. Unless it is 0, a Gaussian node with a nominal parent and at least one more parent also
+        gets one prior row with the pooled variance in each combination of its nominal parents' values.
+    distributions : str, distribution or mapping of column to either, optional
+        The densities of numeric columns: 'gaussian' (the default for numeric columns), 'poisson' (the default for
+        count columns), 'kernel' or 'binned'.
     ranges : int, str, list of edges or Binned, default=4
-        How numeric columns are cut that nominal nodes depend on: into how many ranges of equal frequency, or by which
-        rule.
-    types, categorical_features
-        What the columns are; see `NaiveBayesClassifier`.
-    missing : {"em", "available", "complete"}, default="em"
-        Missing values: expected counts by EM (and structural EM where the structure is searched), each family from
-        the rows in which nothing of it is missing, or only complete rows.
-    latent : mapping of node to number of values or list of values, optional
-        Nodes that are never observed.
+        How to discretize a numeric column that is a parent of a nominal node: the number of equal-frequency bins, the
+        name of a discretization method, or the cut points.
+    types : mapping of column to type, str or Schema, optional
+        The column types; see `NaiveBayesClassifier`. By default the dtype decides.
+    categorical_features : array-like, optional
+        The nominal columns in scikit-learn's convention: names, positions or a mask.
+    missing : {'em', 'available', 'complete'}, default='em'
+        How missing training values are handled. 'em' estimates expected counts by EM, and uses structural EM if the
+        structure is learned. 'available' estimates each node from the rows in which the node and its parents are all
+        observed. 'complete' drops every row with a missing value.
     restarts : int, default=3
-        From how many starts a search begins.
+        The number of restarts of 'hill_climb', or of starting orderings of 'orders' and 'annealing'.
     max_iter : int, default=500
-        The most steps of EM.
+        The largest number of EM iterations.
     tol : float, default=1e-8
-        EM ends when no probability changes by more.
+        EM stops when no parameter changes by more than this.
     random_state : int or None, default=0
-        The seed of searches, and of the start of latent nodes.
-    nodes, arcs, cpts : optional
-        What `add_node`, `add_arc` and `set_cpt` wrote.
+        The seed of the structure search and of the initial tables of latent nodes.
+    target : str, optional
+        The class node for 'naive', 'tan' and 'k_dependence'.
+    latent : mapping of str to int or list, optional
+        Nodes that are never observed, with their number of values or the list of them. Requires ``missing='em'``.
+    nodes : mapping, optional
+        Declared nodes; `add_node` sets it.
+    arcs : list of pairs, optional
+        Arcs specified by hand; `add_arc` sets it.
+    cpts : mapping, optional
+        CPTs specified by hand; `set_cpt` sets it.
 
     Attributes
     ----------
     graph_ : Graph
         The structure.
     net_ : Net
-        The parameters: ``net_.tables[node]`` is an array with an axis for each parent and the last for the node;
-        ``net_.densities[node]`` has the parameters of a numeric node.
+        The parameters. ``net_.tables[node]`` is the CPT of a nominal node, an array with one axis for each parent and
+        the last axis for the node. ``net_.densities[node]`` holds the parameters of a numeric node.
     densities_ : dict of str to Density
-        The distribution of every node over the combinations of its nominal parents' values, the last parent running
-        fastest: counts and probabilities of a nominal node (``counts``, ``prob``), parameters of a numeric one
-        (``mean``, ``sd``, ``rate``; ``intercept``, ``slope``, ``sd`` of a linear Gaussian).
+        The distribution of every node for each combination of its nominal parents' values; the last parent varies
+        fastest. ``counts`` and ``prob`` of a nominal node; ``mean`` and ``sd``, ``rate``, or ``intercept``, ``slope``
+        and ``sd`` (linear Gaussian) of a numeric one.
     found_ : FoundStructure or None
-        The score of a searched structure, and every arc that was tried.
+        The score of the learned structure and the gain of every candidate arc. None if the structure was given.
     em_ : Learned or None
-        The log-likelihood before each step of EM.
-    tallies_ : dict
-        All that was counted; expected counts where EM filled missing values.
-    cuts_ : dict
-        Where numeric columns are cut that are binned.
+        The result of EM, with the log-likelihood before each iteration. None if EM was not needed.
+    n_iter_ : int
+        The number of EM iterations; 1 if EM was not needed.
+    tallies_ : dict of str to tally
+        The counts of each node with its parents; expected counts if EM was used.
+    cuts_ : dict of str to tuple of float
+        The cut points of each discretized column.
+    schema_ : Schema
+        The type and the values of each column.
 
     Examples
     --------
@@ -133,7 +160,7 @@ class BayesNetwork(NetworkModel):
 
     _ignored = ("y", "classes")
 
-    # -- by hand -----------------------------------------------------------------------
+    # -- specification by hand -----------------------------------------------------------
 
     def add_node(
         self,
@@ -146,95 +173,143 @@ class BayesNetwork(NetworkModel):
         parents: str | Iterable[str] = (),
         children: str | Iterable[str] = (),
     ) -> Self:
-        """Declare a node by hand; or, with rows X, add a column of them to a fitted network.
+        """Declare a node by hand, or add a column to a fitted network.
+
+        Without `X` the node is declared by hand. With `X` the network must be fitted: the new column becomes a node,
+        its distribution and those of its children are estimated from the rows of `X`, and all other distributions are
+        kept.
 
         Parameters
         ----------
         name : str
-            Its name, which is that of its column.
+            The name of the node, which is the name of its column.
         values : sequence or Attribute, optional
-            Its values, in order; if not given, the data says.
+            The values of the node, in order. By default they are learned from the data.
         cpt : array-like or mapping, optional
-            Its table, if all its arcs are drawn: see `set_cpt`.
-        X, sample_weight : optional
-            Rows with all columns of the fitted network and the new one.
-        parents, children : str or iterable of str
-            With X: what the node depends on, and what depends on it. The children's distributions are estimated anew;
-            all else stays.
+            The CPT of the node, in the form that `set_cpt` accepts. The arcs into the node must be added before.
+        X : any table, optional
+            Rows with all columns of the fitted network and the new column.
+        sample_weight : array-like or str, optional
+            The weight of each row of `X`, or the name of the column that holds it.
+        parents : str or iterable of str, default=()
+            The parents of the new node. Requires `X`.
+        children : str or iterable of str, default=()
+            The children of the new node. Requires `X`.
 
         Returns
         -------
         self
+            The network itself.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork
+        >>> net = BayesNetwork().add_node("rain", ["no", "yes"], [0.8, 0.2])
+        >>> net.graph_.nodes
+        ('rain',)
         """
         if X is not None:
             if values is not None or cpt is not None:
-                raise OptionError("Values and table of a node come from the rows X.", hint="leave one of them out.")
+                raise OptionError(
+                    "add_node takes the values and the CPT from the rows X; do not pass values or cpt with X.",
+                    hint="drop values and cpt, or drop X.",
+                )
             return Editor(self).add_node(name, parents, children, X, None, sample_weight)
         if parents or children:
-            raise OptionError("parents and children need rows X to learn from.", hint="add_arc draws arcs by hand.")
-        self._draw(self._drawing().with_node(str(name), values))
+            raise OptionError(
+                "add_node accepts parents and children only together with rows X.",
+                hint="use add_arc to specify arcs by hand.",
+            )
+        self._specify(self._specification().with_node(str(name), values))
         return self if cpt is None else self.set_cpt(name, cpt)
 
     def add_arc(self, parent: str, child: str, X: Any = None, y: Any = None, sample_weight: Any = None) -> Self:
-        """Draw an arc by hand; or, with rows X, add an arc to a fitted network.
+        """Specify an arc by hand, or add an arc to a fitted network.
 
         Parameters
         ----------
-        parent, child : str
-            Nodes: the child depends on the parent. By hand, those that are not there yet are declared.
-        X, sample_weight : optional
-            Rows, from which the child's distribution is estimated anew; all else stays.
+        parent : str
+            The node where the arc starts. Without `X`, a node that does not exist is declared.
+        child : str
+            The node where the arc ends. Without `X`, a node that does not exist is declared.
+        X : any table, optional
+            Rows from which the child's distribution is estimated; all other distributions are kept. The network must
+            be fitted.
         y : ignored
+            Present for API consistency.
+        sample_weight : array-like or str, optional
+            The weight of each row of `X`, or the name of the column that holds it.
 
         Returns
         -------
         self
+            The network itself.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork
+        >>> BayesNetwork().add_arc("rain", "wet").graph_.arcs
+        (('rain', 'wet'),)
         """
         if X is not None:
             return Editor(self).add_arc(parent, child, X, None, sample_weight)
-        return self._draw(self._drawing().with_arc(str(parent), str(child)))
+        return self._specify(self._specification().with_arc(str(parent), str(child)))
 
     def set_cpt(self, name: str, table: Any, rows: float | None = None) -> Self:
-        """Give the conditional probability table of a node by hand.
+        """Set the conditional probability table (CPT) of a node by hand.
 
         Parameters
         ----------
         name : str
+            The node.
         table : array-like or mapping
-            P(node | parents): an axis for each parent, in the order in which their arcs were drawn, and the last for
-            the node; or ``{value: p}``, ``{parent's value: {value: p}}``, ``{(value, value): {value: p}}``.
+            P(node | parents). An array has one axis for each parent, in the order in which their arcs were added, and
+            the last axis for the node. A mapping is ``{value: p}`` without parents, ``{parent value: {value: p}}``
+            with one parent and ``{(value, value): {value: p}}`` with several.
         rows : float, optional
-            How many rows it is worth when there are data too; if not given, the data do not change it.
+            The number of rows that the table is worth as a prior when the network is fitted. By default the data do
+            not change the table.
 
         Returns
         -------
         self
+            The network itself.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork
+        >>> net = BayesNetwork().add_node("rain", ["no", "yes"], [0.8, 0.2]).add_arc("rain", "wet")
+        >>> net = net.set_cpt("wet", {"no": {"no": 0.9, "yes": 0.1}, "yes": {"no": 0.2, "yes": 0.8}})
+        >>> print(net.cpt("wet"))
+        rain  wet = no  wet = yes
+        no         0.9        0.1
+        yes        0.2        0.8
         """
-        return self._draw(self._drawing().with_table(str(name), table, rows))
+        return self._specify(self._specification().with_table(str(name), table, rows))
 
-    def _drawing(self) -> Drawing:
-        return Drawing(dict(self.nodes or {}), [(p, c) for p, c in self.arcs or []], dict(self.cpts or {}))
+    def _specification(self) -> HandSpecification:
+        return HandSpecification(dict(self.nodes or {}), [(p, c) for p, c in self.arcs or []], dict(self.cpts or {}))
 
-    def _draw(self, drawing: Drawing) -> Self:
-        """Keep what was drawn; a network that has learned from data is not drawn by hand any more."""
+    def _specify(self, spec: HandSpecification) -> Self:
+        """Store the hand-made specification; a network that has learned from data cannot be changed this way."""
         if getattr(self, "tallies_", None):
             raise OptionError(
-                "The network has learned from data; it is not drawn by hand any more.",
-                hint="add_arc and add_node extend it, with rows X to learn from.",
+                "The network has learned from data; nodes, arcs and CPTs cannot be specified by hand.",
+                hint="pass rows X to add_arc or add_node to extend the fitted network.",
             )
         for name in ("schema_", "net_", "_blueprint"):
             vars(self).pop(name, None)
-        self.nodes, self.arcs, self.cpts = drawing.nodes or None, drawing.arcs or None, drawing.tables or None
+        self.nodes, self.arcs, self.cpts = spec.nodes or None, spec.arcs or None, spec.tables or None
         return self
 
     def _given_tables(self) -> GivenTable:
-        return self._drawing().table
+        return self._specification().table
 
     @property
     def graph_(self) -> Graph:
-        """The structure; of a network drawn by hand as soon as it is drawn."""
-        drawn = "_blueprint" not in vars(self) and self.nodes
-        return self._drawing().graph() if drawn else super().graph_
+        """The structure; available before `fit` if the network is specified by hand."""
+        by_hand = "_blueprint" not in vars(self) and self.nodes
+        return self._specification().graph() if by_hand else super().graph_
 
     def _check_fitted(self, *, answers: bool = True) -> None:
         if not hasattr(self, "schema_") and self.nodes:
@@ -242,8 +317,8 @@ class BayesNetwork(NetworkModel):
         super()._check_fitted(answers=answers)
 
     def _estimate_by_hand(self) -> None:
-        """The network of tables that were given, without any data."""
-        self.net_ = self._drawing().net()
+        """Build the network from the given CPTs, without data."""
+        self.net_ = self._specification().net()
         self._blueprint = Blueprint(self.net_.graph, {}, {}, {}, self.smoothing, class_is_node=False)
         self.schema_ = Schema(self.net_.attributes.values())
         self.target_ = Nominal("", (0,))
@@ -262,17 +337,29 @@ class BayesNetwork(NetworkModel):
 
     @classmethod
     def read_bif(cls, path: str | os.PathLike[str], **settings: Any) -> Self:
-        """A network from a file in the interchange format BIF.
+        """Read a network from a file in the Bayesian Interchange Format (BIF).
 
         Parameters
         ----------
         path : str or path
+            The file.
         **settings
-            Of the network, for a later `fit`.
+            Parameters of the network, such as `smoothing`, for a later `fit`.
 
         Returns
         -------
         BayesNetwork
+            The network with the nodes, arcs and CPTs of the file.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from countwise import BayesNetwork
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     BayesNetwork().add_node("rain", ["no", "yes"], [0.8, 0.2]).write_bif(Path(folder) / "rain.bif")
+        ...     BayesNetwork.read_bif(Path(folder) / "rain.bif").query("rain")["yes"]
+        0.2
         """
         read = bif.read_bif_file(Path(path))
         return cls(
@@ -283,18 +370,46 @@ class BayesNetwork(NetworkModel):
         )
 
     def write_bif(self, path: str | os.PathLike[str], name: str = "network") -> None:
-        """Write the network to a BIF file, with every digit; all nodes must be nominal.
+        """Write the network to a file in the Bayesian Interchange Format (BIF).
+
+        All nodes must be nominal. Probabilities are written with full precision.
 
         Parameters
         ----------
         path : str or path
-        name : str, default="network"
-            What the network is called in it.
+            The file.
+        name : str, default='network'
+            The name of the network in the file.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from countwise import BayesNetwork
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = Path(folder) / "rain.bif"
+        ...     BayesNetwork().add_node("rain", ["no", "yes"], [0.8, 0.2]).write_bif(file, name="weather")
+        ...     print(file.read_text().splitlines()[0])
+        network weather {
         """
         bif.write_bif_file(Path(path), self._net(), name)
 
     def to_networkx(self) -> Any:
-        """The network as a networkx graph: a node each, with its values and table, and an arc each."""
+        """Return the network as a networkx graph.
+
+        Returns
+        -------
+        networkx.DiGraph
+            The arcs as edges. A nominal node has the attributes ``values``, ``table`` and ``parents``; a numeric node
+            has ``kind`` (its column type) and ``parents``.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork
+        >>> net = BayesNetwork().add_node("rain", ["no", "yes"], [0.8, 0.2])
+        >>> net.to_networkx().nodes["rain"]["values"]
+        ('no', 'yes')
+        """
         return bif.to_networkx(self._net())
 
     # -- from data -------------------------------------------------------------------------
@@ -307,21 +422,26 @@ class BayesNetwork(NetworkModel):
         return dense(X)
 
     def _infer_schema(self, frame: Frame) -> Schema:
-        declared = self._drawing().declared()
+        declared = self._specification().declared()
         schema = numeric_and_nominal(super()._infer_schema(frame), "a network")
         if self._latent() and self.missing != "em":
-            raise OptionError("Latent nodes are learned by EM.", hint="missing='em'.")
+            raise OptionError(
+                f"Latent nodes are learned by EM, which missing={self.missing!r} turns off.", hint="use missing='em'."
+            )
         return Schema(declared.get(a.name) or a for a in schema.attributes)
 
     def _latent(self) -> dict[str, Nominal]:
         found: dict[str, Nominal] = {}
         if self.latent is not None and not isinstance(self.latent, Mapping):
-            raise OptionError(f"latent={self.latent!r} must say how many values each node has: {{'kind': 2}}.")
+            raise OptionError(
+                f"latent must map each latent node to its number of values, not {self.latent!r}.",
+                hint="pass for example {'cluster': 2}.",
+            )
         for name, size in (self.latent or {}).items():
             whole = isinstance(size, int | np.integer) and not isinstance(size, bool)
             if not whole and (isinstance(size, str | bool) or not isinstance(size, Iterable)):
                 raise OptionError(
-                    f"The latent node {name!r} needs a number of values or a list of them, not {size!r}."
+                    f"The latent node {name!r} needs a number of values or a list of values, not {size!r}."
                 )
             values = tuple(range(int(size))) if whole else tuple(size)
             if len(values) < 1:
@@ -330,61 +450,95 @@ class BayesNetwork(NetworkModel):
         return found
 
     def _structure_learner(self, schema: Schema, target: Nominal) -> StructureLearner:
-        drawing, latent = self._drawing(), self._latent()
+        spec, latent = self._specification(), self._latent()
         for name in latent:
             if name in schema:
-                raise OptionError(f"The latent node {name!r} is a column of the table.", hint="give it another name.")
-        drawing.check_columns(schema, latent)
+                raise OptionError(
+                    f"The latent node {name!r} is also a column of the table.", hint="rename the latent node."
+                )
+        spec.check_columns(schema, latent)
         return StructureLearner(
             self,
             schema,
             target,
             latent=latent,
-            arcs=drawing.arcs,
-            fixed=drawing.tables,
+            arcs=spec.arcs,
+            fixed=spec.tables,
             class_is_node=False,
             around=self.target,
         )
 
     def _begin(self, schema: Schema, target: Nominal, rows: TrainingRows, frame: Frame) -> LearnedStructure:
         learned = super()._begin(schema, target, rows, frame)
-        self._drawing().check_graph(learned.plan.graph)
+        self._specification().check_graph(learned.plan.graph)
         return learned
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn the structure if it is not given, and the distribution of each node; y is ignored."""
+        """Learn the structure, unless it is given, and the distribution of each node.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork, samples
+        >>> net = BayesNetwork("hill_climb").fit(samples.load("tennis").frame)
+        >>> len(net.graph_.nodes)
+        5
+        """
         super().fit(X, None, sample_weight)
         given = isinstance(self.structure, str) and self.structure == "given"
         if given and not (self.arcs or self.nodes) and len(self.schema_) > 1:
-            warn("No arcs were given: every node stands alone. Hint: structure='hill_climb' looks for arcs.")
+            warn("No arcs were given, so all nodes are independent. Hint: use structure='hill_climb' to learn arcs.")
         return self
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from more rows; the structure stays as it is. y and classes are ignored."""
+        """Update the distributions with more rows. The structure does not change.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork
+        >>> net = BayesNetwork({"wet": ["rain"]}).fit({"rain": ["no", "yes"], "wet": ["no", "yes"]})
+        >>> net.partial_fit({"rain": ["yes"], "wet": ["yes"]}).tallies_["wet"].table.tolist()
+        [[1, 0], [0, 2]]
+        """
         return super().partial_fit(X, None, None, sample_weight)
 
     def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Forget rows, as if they had never been there; the structure stays as it is. y is ignored."""
+        """Remove rows from the training data, as if they had never been there. The structure does not change.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork
+        >>> net = BayesNetwork({"wet": ["rain"]}).fit({"rain": ["no", "yes", "yes"], "wet": ["no", "yes", "yes"]})
+        >>> net.forget({"rain": ["yes"], "wet": ["yes"]}).tallies_["wet"].table.tolist()
+        [[1, 0], [0, 1]]
+        """
         return super().forget(X, None, sample_weight)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """The log-likelihood of all rows together, with missing values summed out; y is ignored."""
+        """Return the total log-likelihood of the rows, with missing values summed out.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork
+        >>> net = BayesNetwork().add_node("rain", ["no", "yes"], [0.75, 0.25])
+        >>> round(net.score({"rain": ["yes", "no"]}), 6)
+        -1.673976
+        """
         return float(self.score_samples(X).sum())
 
     def explain(self, asked: str | Sequence[str], given: Mapping[str, Any] | None = None) -> Account:
-        """P(asked | given) by variable elimination, step by step: factors, products, sums.
+        """Explain the computation of P(asked | given) by variable elimination, step by step.
 
         Parameters
         ----------
         asked : str or sequence of str
-            A nominal node, or several.
+            A nominal node, or several nodes for their joint distribution.
         given : mapping of str to value, optional
-            The evidence, as for `query`.
+            The evidence, in the form that `query` accepts.
 
         Returns
         -------
         Account
-            As text, HTML or LaTeX.
+            The factors, their products and their sums, as text, HTML or LaTeX.
 
         Examples
         --------
@@ -392,10 +546,10 @@ class BayesNetwork(NetworkModel):
         >>> net = BayesNetwork().add_arc("rain", "wet").add_node("rain", ["no", "yes"], [0.8, 0.2])
         >>> net = net.add_node("wet", ["no", "yes"], {"no": [0.9, 0.1], "yes": [0.2, 0.8]})
         >>> print(net.explain("rain", {"wet": "yes"}).sections[-1])
-        What is left: P(rain) · P(wet = yes | rain)
+        Remaining factors: P(rain) · P(wet = yes | rain)
           rain  P(rain)  P(wet = yes | rain)  product  P(rain | wet = yes)
           no        0.8                  0.1     0.08             0.333333
           yes       0.2                  0.8     0.16             0.666667
-          The sum of the products is 0.24 = P(wet = yes); each is divided by it.
+          The products sum to 0.24 = P(wet = yes); each is divided by this sum.
         """
         return explain_elimination(self._net(), asked, self._evidence(given))

@@ -1,4 +1,4 @@
-"""A network with its parameters, and the queries that it answers."""
+"""A network with its parameters, and inference on it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,18 @@ __all__ = ["Net", "code_of", "evidence_text", "is_soft"]
 
 @dataclass(frozen=True, eq=False)
 class Net:
-    """Nominal nodes with tables, and numeric nodes with densities.
+    """Network with its parameters: nominal nodes with CPTs and numeric nodes with densities.
+
+    Parameters
+    ----------
+    graph : Graph
+        The structure.
+    attributes : mapping of str to Attribute
+        The type and the values of each node.
+    tables : mapping of str to ndarray
+        The CPT of each nominal node: one axis for each parent, the last axis for the node.
+    densities : mapping of str to density
+        The density of each numeric node for each combination of its nominal parents' values.
 
     Examples
     --------
@@ -37,24 +48,24 @@ class Net:
 
     graph: Graph
     attributes: Mapping[str, Attribute]
-    tables: Mapping[str, Floats]  # of nominal nodes: P(node | parents), the last axis for the node
-    densities: Mapping[str, Any]  # of numeric nodes, over the combinations of their nominal parents' values
+    tables: Mapping[str, Floats]
+    densities: Mapping[str, Any]
 
     def values(self, name: str) -> tuple[Any, ...]:
-        """The values of a nominal node."""
+        """Return the values of a nominal node."""
         values: tuple[Any, ...] = self.attributes[name].values  # type: ignore[attr-defined]
         return values
 
     def sizes(self) -> dict[str, int]:
-        """How many values each nominal node has."""
+        """Return the number of values of each nominal node."""
         return {name: len(a.values) for name, a in self.attributes.items() if isinstance(a, Nominal)}
 
     def code(self, name: str, value: Any) -> int:
-        """The code of a value; one that the node does not have is an error."""
+        """Return the code of a value; raise an error if the node has no such value."""
         return code_of(name, self.values(name), value)
 
     def evidence(self, known: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, float]]:
-        """Evidence as codes or weights of values, and numbers.
+        """Convert evidence to codes or weights of nominal values, and to numbers.
 
         A mapping or an array in place of a value is soft evidence: a weight for each value.
         """
@@ -65,7 +76,7 @@ class Net:
             a = self.attributes[name]
             if not isinstance(a, Nominal):
                 if not isinstance(a, Numeric):
-                    raise OptionError(f"{name!r} is neither nominal nor numeric; it takes no evidence.")
+                    raise OptionError(f"Node {name!r} is neither nominal nor numeric, so it cannot have evidence.")
                 numbers[name] = _number(name, value)
             elif is_soft(value):
                 codes[name] = self._weights(name, value)
@@ -81,16 +92,18 @@ class Net:
                 weights = np.array([float(given.get(code, 0.0)) for code in range(size)])
             else:
                 weights = np.asarray(given, dtype=np.float64)
-        except (TypeError, ValueError):  # words, or rows of unlike lengths
+        except (TypeError, ValueError):  # strings, or rows of different lengths
             weights = np.zeros(0)
         if weights.shape != (size,) or not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
-            raise OptionError(f"Soft evidence on {name!r} needs a weight of 0 or more for each of {size} values.")
+            raise OptionError(
+                f"Soft evidence on {name!r} needs a weight >= 0 for each of its {size} values, and one weight > 0."
+            )
         return weights
 
     def factors(
         self, codes: Mapping[str, Any], numbers: Mapping[str, float], among: Iterable[str]
     ) -> list[Potential]:
-        """The tables of some nodes reduced by the evidence; numeric nodes without evidence have no say."""
+        """Return the CPTs of some nodes, reduced by the evidence; numeric nodes without evidence are ignored."""
         hard = {name: code for name, code in codes.items() if np.ndim(code) == 0}
         named = [name for name in among if name in self.tables]
         found = [Potential((*self.graph.parents[name], name), self.tables[name]) for name in named]
@@ -99,7 +112,7 @@ class Net:
         return [factor.given(hard) for factor in found] + soft
 
     def marks(self, codes: Mapping[str, Any]) -> list[Potential]:
-        """Evidence as weights of values: 1 for a value that is known."""
+        """Return evidence as factors over values: 1 for an observed value, 0 for the others."""
         sizes = self.sizes()
         return [
             Potential((name,), np.eye(sizes[name])[code] if np.ndim(code) == 0 else code)
@@ -109,9 +122,10 @@ class Net:
     def number_factors(
         self, numbers: Mapping[str, float], codes: Mapping[str, Any] | None = None
     ) -> list[tuple[Potential, float]]:
-        """The likelihood of numbers for each combination of their nominal ancestors, with the log of the scale.
+        """Return the likelihood of numbers by combination of their nominal ancestors, and the log of its scale.
 
-        Names that are known have their value alone: others may be likelier by more than numbers can say.
+        Nominal nodes with evidence are reduced to their value first: other values may have a likelihood too large for
+        a float.
         """
         hard = {name: code for name, code in (codes or {}).items() if np.ndim(code) == 0}
         columns = {name: np.array([value]) for name, value in numbers.items() if name in self.densities}
@@ -128,7 +142,7 @@ class Net:
 
     @lazy
     def _junction(self) -> Junction:
-        """The junction tree without numeric nodes; it serves every query without numeric evidence."""
+        """The junction tree of the nominal nodes; used by every query without numeric evidence."""
         near = self.graph.within([name for name in self.graph if name in self.tables]).moral()
         return Junction(near, self.sizes())
 
@@ -138,16 +152,21 @@ class Net:
         return Numbers(self.graph, self.sizes(), self.densities)
 
     def query(self, asked: str | Sequence[str], known: Mapping[str, Any] | None = None) -> Floats:
-        """P(asked | known) of nominal nodes, an axis for each; evidence is values, numbers, or weights of values."""
+        """Return P(asked | known) of nominal nodes, one axis for each; see `evidence` for the form of `known`."""
         names = self.graph.known(asked)
         again = [name for i, name in enumerate(names) if name in names[:i]]
         if again:
-            raise OptionError(f"{again[0]!r} is asked for twice.")
+            raise OptionError(f"The query contains node {again[0]!r} twice.")
         codes, numbers = self.evidence(known or {})
         twice = [name for name in names if name in codes and np.ndim(codes[name]) == 0]
         if twice or any(name not in self.tables for name in names):
-            odd = twice[0] if twice else next(name for name in names if name not in self.tables)
-            raise OptionError(f"{odd!r} is {'known' if twice else 'a number'}; its probability cannot be asked.")
+            wrong = twice[0] if twice else next(name for name in names if name not in self.tables)
+            why = (
+                "part of the evidence, so it cannot be queried"
+                if twice
+                else "numeric; only nominal nodes have probabilities"
+            )
+            raise OptionError(f"Node {wrong!r} is {why}.")
         relevant = self.graph.ancestors({*names, *codes, *numbers})
         work = Elimination(self.factors(codes, numbers, [n for n in self.graph if n in relevant]), names)
         total = float(work.result.table.sum())
@@ -156,14 +175,14 @@ class Net:
         return work.result.table / total
 
     def marginals(self, known: Mapping[str, Any] | None = None) -> tuple[dict[str, Floats], float]:
-        """P(node | known) of every nominal node, and log P(known); impossible evidence is an error."""
-        found, log = self.weighed(known)
+        """Return P(node | known) of every nominal node, and log P(known); impossible evidence is an error."""
+        found, log = self.calibrated(known)
         if log == -np.inf:
             raise OptionError("The evidence has probability 0 in this network.")
         return found, log
 
-    def weighed(self, known: Mapping[str, Any] | None = None) -> tuple[dict[str, Floats], float]:
-        """The same; impossible evidence has no marginals, and minus infinity."""
+    def calibrated(self, known: Mapping[str, Any] | None = None) -> tuple[dict[str, Floats], float]:
+        """Return the same as `marginals`; impossible evidence gives no marginals and minus infinity."""
         codes, numbers = self.evidence(known or {})
         sizes = self.sizes()
         nominal = [name for name in self.graph if name in self.tables]
@@ -173,15 +192,15 @@ class Net:
         scale = sum(log for _, log in of_numbers)
         factors += self.marks(codes)
         tree = self._junction
-        if of_numbers:  # which may join nominal nodes that no table does
+        if of_numbers:  # they may connect nominal nodes that share no CPT
             tree = Junction(neighbors((factor.variables for factor in factors), nominal), sizes)
         found, log = tree.marginals(factors)
         return {name: found[name] for name in nominal if name in found}, log + scale
 
     def sampled(self, asked: str, known: Mapping[str, Any], method: str, n: int, seed: int) -> SampledEstimate:
-        """P(asked | known) by sampling.
+        """Estimate P(asked | known) by sampling.
 
-        Numbers and soft evidence enter as nodes of one value each, whose probability is how well they agree.
+        Numbers and soft evidence enter as additional nodes with one value, whose probability is their likelihood.
         """
         codes, numbers = self.evidence(known)
         parents: dict[str, tuple[str, ...]] = {node: self.graph.parents[node] for node in self.tables}
@@ -193,12 +212,12 @@ class Net:
             node = f"\0{i}"
             parents[node], tables[node], hard[node] = factor.variables, factor.table[..., None], 0
         if asked in hard:
-            raise OptionError(f"{asked!r} is known; its probability cannot be asked.")
+            raise OptionError(f"Node {asked!r} is part of the evidence, so it cannot be queried.")
         draw = gibbs if method == "gibbs" else likelihood_weighting
         return draw(Graph(parents), tables, asked, hard, n, seed)
 
     def most_probable_explanation(self, known: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """The most probable values of all nominal nodes without evidence, together."""
+        """Return the most probable joint assignment of all nominal nodes without evidence."""
         codes, numbers = self.evidence(known or {})
         work = Elimination(self.factors(codes, numbers, self.graph), [], largest=True)
         if not float(work.result.table) > 0:
@@ -208,22 +227,22 @@ class Net:
 
 
 def code_of(name: str, values: Sequence[Any], value: Any) -> int:
-    """The place of a value among those of a node; one that it does not have is an error."""
+    """Return the position of a value among the values of a node; raise an error if there is no such value."""
     if value not in values:
         raise OptionError(
-            f"{name!r} has no value {value!r}.",
-            hint=did_you_mean(value, values) or f"its values are {listed(values)}.",
+            f"Node {name!r} has no value {value!r}.",
+            hint=did_you_mean(value, values) or f"use one of {listed(values)}.",
         )
     return values.index(value)
 
 
 def is_soft(value: Any) -> bool:
-    """Whether evidence is soft: a weight for each value."""
+    """Return whether evidence is soft: a weight for each value."""
     return isinstance(value, Mapping | list | np.ndarray)
 
 
 def evidence_text(known: Mapping[str, Any], soft: str = " by weights") -> str:
-    """Evidence in a line: rain = yes, wet by weights."""
+    """Format evidence in one line: rain = yes, wet by weights."""
     return ", ".join(
         name + (soft if is_soft(value) else f" = {number(value) if isinstance(value, float) else value}")
         for name, value in known.items()
@@ -234,7 +253,7 @@ def _number(name: str, value: Any) -> float:
     try:
         found = float(value)
     except (TypeError, ValueError):
-        raise OptionError(f"{name!r} is numeric; {value!r} is no number.") from None
+        raise OptionError(f"Node {name!r} is numeric, but its evidence {value!r} is not a number.") from None
     if np.isinf(found):
-        raise OptionError(f"{name!r} is {value!r}; a number must be finite.")
+        raise OptionError(f"The evidence of node {name!r} must be a finite number, not {value!r}.")
     return found

@@ -1,4 +1,4 @@
-"""Answers of a network: probabilities, moments, log-likelihoods of rows, and samples."""
+"""Queries on a network: posteriors, moments, log-likelihoods of rows, and samples."""
 
 from __future__ import annotations
 
@@ -26,9 +26,23 @@ METHODS = ("exact", "likelihood_weighting", "gibbs")
 
 
 class QueryAnswer(dict[Any, float]):
-    """Probabilities of values, of several nodes by tuples of values; a dict that prints as a table.
+    """The result of a query: a dict of value to probability that prints as a table.
 
-    An answer by sampling has standard errors (`errors`) and the effective sample size (`effective`).
+    For several nodes the keys are tuples of values. A result by sampling also has the standard errors (`errors`) and
+    the effective sample size (`effective`).
+
+    Parameters
+    ----------
+    shares : mapping of value to float
+        The probabilities.
+    asked : str
+        The query as text, such as "P(rain | wet = yes)".
+    errors : mapping of value to float, optional
+        The standard errors of a result by sampling.
+    effective : float, optional
+        The effective sample size of a result by sampling.
+    method : str, default='exact'
+        The inference method.
 
     Examples
     --------
@@ -52,7 +66,7 @@ class QueryAnswer(dict[Any, float]):
 
     @property
     def best(self) -> Any:
-        """The most probable; of equals the first."""
+        """The most probable value; the first one in case of a tie."""
         return max(self, key=lambda value: self[value])
 
     def _rows(self) -> list[tuple[str, str]]:
@@ -67,7 +81,7 @@ class QueryAnswer(dict[Any, float]):
     def _note(self) -> str:
         if self.effective is None:
             return ""
-        return f"drawn by {self.method.replace('_', ' ')}; worth {self.effective:.0f} independent rows"
+        return f"estimated by {self.method.replace('_', ' ')}; effective sample size {self.effective:.0f}"
 
     def __str__(self) -> str:
         rows = self._rows()
@@ -82,9 +96,9 @@ class QueryAnswer(dict[Any, float]):
 
 
 def evidence_of(net: Net, cuts: Mapping[str, Sequence[float]], given: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The evidence as a user gives it, without missing values, and with numbers of binned nodes by their range."""
+    """Convert the user's evidence: drop missing values, and replace numbers of discretized nodes by their bins."""
     if not (given is None or isinstance(given, Mapping)):
-        raise OptionError(f"Evidence is given as {{node: value}}, not {given!r}.")
+        raise OptionError(f"Evidence must be a mapping {{node: value}}, not {given!r}.")
     net.graph.known(given or {})
     found = {name: value for name, value in (given or {}).items() if is_soft(value) or not is_missing(value)}
     for name, value in found.items():
@@ -96,26 +110,31 @@ def evidence_of(net: Net, cuts: Mapping[str, Sequence[float]], given: Mapping[st
 def query(
     net: Net, asked: str | Sequence[str], evidence: Mapping[str, Any], *, shown: Any, method: str, n: int, seed: int
 ) -> QueryAnswer:
-    """P(asked | evidence) of a node, or of several together; `shown` is the evidence as the user gave it."""
+    """Compute P(asked | evidence) of one node or of several jointly; `shown` is the evidence as the user gave it."""
     names = net.graph.known(asked)
     if not names:
-        raise OptionError("No node is asked for.", hint="name a node, or several.")
+        raise OptionError("The query names no node.", hint="pass the name of a node, or several names.")
     if method not in METHODS:
-        raise OptionError(f"method={method!r} is unknown.", hint=f"give one of {listed(METHODS)}.")
+        raise OptionError(f"method must be one of {listed(METHODS)}, not {method!r}.")
     text = _query_text(names, {name: value for name, value in shown.items() if name in evidence})
     numeric = [name for name in names if name not in net.tables]
     if numeric:
         if len(names) > 1 or method != "exact":
-            raise OptionError(f"{numeric[0]!r} is numeric; it is asked for on its own, and exactly.")
+            raise OptionError(
+                f"Node {numeric[0]!r} is numeric; it can only be queried alone and with method='exact'."
+            )
         mean, sd = moments(net, names[0], evidence)
         return QueryAnswer({"mean": mean, "deviation": sd}, text.replace("P(", "(", 1))
     if method != "exact":
         if len(names) > 1:
-            raise OptionError("Sampling answers one node at a time.")
+            raise OptionError(
+                f"method={method!r} supports a single query node, not {len(names)}.", hint="use method='exact'."
+            )
         check_number("n", n, 1, whole=True)
         found = net.sampled(names[0], evidence, method, int(n), seed)
         shares, errors = (
-            dict(zip(net.values(names[0]), each.tolist(), strict=True)) for each in (found.shares, found.errors)
+            dict(zip(net.values(names[0]), each.tolist(), strict=True))
+            for each in (found.probabilities, found.errors)
         )
         return QueryAnswer(shares, text, errors, found.effective, method)
     table = net.query(names, evidence)
@@ -127,9 +146,9 @@ def query(
 
 
 def moments(net: Net, name: str, evidence: Mapping[str, Any]) -> tuple[float, float]:
-    """Mean and deviation of a numeric node given evidence."""
+    """Return the mean and the standard deviation of a numeric node given evidence."""
     if name in evidence:
-        raise OptionError(f"{name!r} is known; it cannot be asked for.")
+        raise OptionError(f"Node {name!r} is part of the evidence, so it cannot be queried.")
     numbers = {k: float(v) for k, v in evidence.items() if k not in net.tables}
     scope, mean, variance = net.numbers.moments(name, numbers)
     weights = np.ones(1)
@@ -143,12 +162,12 @@ def moments(net: Net, name: str, evidence: Mapping[str, Any]) -> tuple[float, fl
         whole[index] = table
         weights = whole.ravel()
     center = float(weights @ mean)
-    spread = float(weights @ (variance + (mean - center) ** 2))
-    return center, float(np.sqrt(max(spread, 0.0)))
+    total = float(weights @ (variance + (mean - center) ** 2))
+    return center, float(np.sqrt(max(total, 0.0)))
 
 
 def marginals(net: Net, evidence: Mapping[str, Any]) -> dict[str, QueryAnswer]:
-    """P(node | evidence) of every nominal node."""
+    """Return P(node | evidence) of every nominal node."""
     found, _ = net.marginals(evidence)
     return {
         name: QueryAnswer(dict(zip(net.values(name), table.tolist(), strict=True)), _query_text([name], evidence))
@@ -157,7 +176,7 @@ def marginals(net: Net, evidence: Mapping[str, Any]) -> dict[str, QueryAnswer]:
 
 
 def log_prob_rows(net: Net, table: Table) -> Floats:
-    """Log P(row) of encoded rows, with missing values summed out."""
+    """Return log P(row) of encoded rows, with missing values summed out."""
     found = np.zeros(table.n_rows)
     for batch in batches(net, EvidenceRows.of(net, table)):
         found[batch.places] = batch.posterior(net).log
@@ -165,7 +184,7 @@ def log_prob_rows(net: Net, table: Table) -> Floats:
 
 
 def sample_rows(net: Net, n: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
-    """A column of each node for n rows drawn from a network."""
+    """Draw n rows from a network; return one column for each node."""
     nominal = net.graph.within([node for node in net.graph if node in net.tables])
     columns: dict[str, NDArray[Any]] = dict(forward(nominal, net.tables, n, rng)[0])
     for node in net.graph.order():
@@ -195,6 +214,6 @@ def _numbers(net: Net, node: str, combos: Indices, columns: Any, rng: np.random.
 
 
 def _query_text(names: Sequence[str], evidence: Mapping[str, Any]) -> str:
-    """A query as it is written: P(rain | wet = yes)."""
+    """Format a query: P(rain | wet = yes)."""
     given = evidence_text(evidence, soft=" ~ soft")
     return f"P({', '.join(names)}{' | ' + given if given else ''})"

@@ -1,4 +1,4 @@
-"""How a network comes to its structure: given, searched, or searched in turn with EM over missing values."""
+"""Structure learning: a given structure, a search, or structural EM with missing values."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ __all__ = [
     "binning_rule",
     "check_network",
     "choose_distributions",
+    "column_types",
     "complete_rows",
     "is_searched",
-    "kinds_of_columns",
 ]
 
 
-# -- settings --------------------------------------------------------------------------
+# -- parameters ------------------------------------------------------------------------
 
 
 def is_searched(settings: Any) -> bool:
-    """Whether the structure is searched, not given."""
+    """Return whether the structure is learned rather than given."""
     return isinstance(settings.structure, str) and settings.structure != "given"
 
 
 def check_network(settings: Any) -> None:
-    """Refuse settings that are unknown, or do not go together."""
+    """Raise an error for invalid parameters, or for parameters that contradict each other."""
     _check_structure(settings)
     check_settings(settings, missing=("em", "available", "complete"))
     for name, least in (("max_parents", 0), ("max_dependence", 0), ("restarts", 0), ("max_iter", 1)):
@@ -70,29 +70,29 @@ def _check_structure(settings: Any) -> None:
         return
     check_settings(settings, criterion=SCORES)
     if isinstance(settings.structure, str) and settings.structure in BY_INFORMATION:
-        why = "its arcs are fixed" if settings.structure == "naive" else "it is built by mutual information"
+        why = "its arcs are fixed" if settings.structure == "naive" else "its arcs maximize mutual information"
         raise OptionError(
-            f"structure={settings.structure!r} takes no criterion: {why}.",
-            hint=f"leave criterion out, or structure='hill_climb' searches by {settings.criterion!r}.",
+            f"criterion={settings.criterion!r} cannot be used with structure={settings.structure!r}: {why}.",
+            hint=f"use criterion=None, or use structure='hill_climb' to maximize {settings.criterion!r}.",
         )
 
 
 def named_distribution(settings: Any, a: Attribute) -> Any:
-    """The distribution that the user gave a column; None if none."""
+    """Return the distribution that the user gave for a column; None if there is none."""
     spec = settings.distributions
     if isinstance(spec, Mapping):
         return distribution_from(spec[a.name]) if a.name in spec else None
     return None if spec is None else distribution_from(spec)
 
 
-def kinds_of_columns(settings: Any, frame: Frame) -> Schema:
-    """What the columns are; a numeric one with a distribution of nominal values is nominal."""
+def column_types(settings: Any, frame: Frame) -> Schema:
+    """Return the column types; a numeric column with a distribution for nominal values becomes nominal."""
     named = settings.distributions if isinstance(settings.distributions, Mapping) else {}
     for name in named:
         if name not in frame.columns:
             raise OptionError(
-                f"distributions names {name!r}, which the table does not have.",
-                hint=did_you_mean(name, frame.columns) or f"it has {listed(frame.columns)}.",
+                f"distributions refers to column {name!r}, but the table has no such column.",
+                hint=did_you_mean(name, frame.columns) or f"use one of {listed(frame.columns)}.",
             )
     return Schema(
         named_distribution(settings, a).implied_attribute(a, named=True)
@@ -103,20 +103,22 @@ def kinds_of_columns(settings: Any, frame: Frame) -> Schema:
 
 
 def binning_rule(settings: Any) -> Binned:
-    """How numeric columns are cut that nominal nodes depend on."""
+    """Return the rule that discretizes numeric parents of nominal nodes."""
     if isinstance(settings.ranges, int) and not isinstance(settings.ranges, bool):
         return Binned("equal_frequency", n_bins=settings.ranges)
     rule = distribution_from(settings.ranges)
     if not rule.binned:
-        raise OptionError(f"ranges={settings.ranges!r} is no rule for ranges.", hint="give how many, or a Binned.")
+        raise OptionError(
+            f"ranges={settings.ranges!r} is not a discretization rule.", hint="use a number of bins, or a Binned."
+        )
     return rule
 
 
 def choose_distributions(settings: Any, graph: Graph, schema: Schema) -> dict[str, Any]:
-    """The distribution of each column that is not nominal; those that nominal nodes depend on are binned."""
+    """Return the distribution of each column that is not nominal; parents of nominal nodes are binned."""
     named = settings.distributions if isinstance(settings.distributions, Mapping) else {}
-    by_counts = is_searched(settings) and settings.criterion in ("bdeu", "k2")  # scores of tables alone
-    # imagined rows for a whole table say nothing of words and counts: these have Laplace's smoothing
+    by_counts = is_searched(settings) and settings.criterion in ("bdeu", "k2")  # these scores need nominal columns
+    # a prior with a total weight for a CPT does not apply to text and count columns: they use Laplace smoothing
     smoothing = (
         1.0 if settings.smoothing == "bdeu" or isinstance(settings.smoothing, Dirichlet) else settings.smoothing
     )
@@ -133,64 +135,64 @@ def choose_distributions(settings: Any, graph: Graph, schema: Schema) -> dict[st
         found[a.name] = rule.with_defaults(smoothing, "ignore")
 
     def kept(name: str) -> Any:
-        """The distribution of a node that stays numeric."""
+        """Return the distribution of a node that is not discretized."""
         return None if name not in found or found[name].binned else found[name]
 
     while wrong := [(parent, child) for parent, child in graph.arcs if not may_depend(kept(parent), kept(child))]:
-        for name, child in wrong:  # a column that is binned now may itself depend on a numeric one
+        for name, child in wrong:  # a column that becomes binned here may have a numeric parent itself
             if name in named:
                 raise OptionError(
                     f"{child!r} cannot depend on the numeric node {name!r} with a {found[name].kind} distribution.",
-                    hint=f"distributions={{{name!r}: 'binned'}} cuts it into ranges.",
+                    hint=f"use distributions={{{name!r}: 'binned'}} to discretize it.",
                 )
             found[name] = binning_rule(settings)
     return found
 
 
-# -- where the rows are ------------------------------------------------------------------
+# -- training rows -----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class MemoryRows:
-    """Rows in memory: encoded, and once they are laid out, with binned and latent columns."""
+    """Encoded rows in memory; `prepare` adds the discretized and latent columns."""
 
     table: Table
-    missing: bool = False  # whether there is a missing value that EM would fill
+    missing: bool = False  # whether EM is needed for a missing value
 
     def edges(self, rule: Binned, target: Nominal, a: Attribute) -> tuple[float, ...]:
-        """From the values."""
+        """Return the cut points of a column."""
         return tuple(rule.how.cut(rule.blank(target, a).fill(self.table)).edges.tolist())
 
-    def laid_out(self, plan: Blueprint, schema: Schema, target: Nominal) -> MemoryRows:
-        """With the columns that the terms of the network are about; these do not depend on its arcs."""
+    def prepare(self, plan: Blueprint, schema: Schema, target: Nominal) -> MemoryRows:
+        """Add the columns that the terms of the network need; these do not depend on the arcs."""
         terms = plan.terms(schema, target)
         derived = derive_checked(self.table, terms)
         return MemoryRows(derived, has_missing(derived, terms))
 
     def check(self, plan: Blueprint) -> None:
-        """Everything can be learned from rows."""
+        """Accept every blueprint: rows in memory suffice for EM and latent nodes."""
 
     def families(self, free: Sequence[Attribute], plan: Blueprint, score: str, size: float) -> Families:
-        """Counted from the rows."""
+        """Return the family scores of the rows."""
         return Families(free, self.table, score, size, distributions=plan.of_numbers, even=self.missing)
 
 
 def complete_rows(table: Table, schema: Schema) -> Table:
-    """The rows without a missing value."""
-    there = np.ones(table.n_rows, dtype=bool)
+    """Return the rows without a missing value."""
+    complete = np.ones(table.n_rows, dtype=bool)
     for a in schema.attributes:
         column = table[a.name]
         if isinstance(a, Nominal):
-            there &= column < a.missing
+            complete &= column < a.missing
         elif isinstance(a, Numeric):
-            there &= ~np.isnan(np.asarray(column, dtype=np.float64))
-    if there.all():
+            complete &= ~np.isnan(np.asarray(column, dtype=np.float64))
+    if complete.all():
         return table
-    if not there.any():
-        raise TableError("Every row has a missing value.", hint="missing='em' or 'available'.")
-    gone = int((~there).sum())
-    warn(f"{gone} of {table.n_rows} rows were left out: they have a missing value. Hint: missing='em' uses them.")
-    return table.take(there)
+    if not complete.any():
+        raise TableError("Every row has a missing value.", hint="use missing='em' or missing='available'.")
+    gone = int((~complete).sum())
+    warn(f"{gone} of {table.n_rows} rows were excluded because they have a missing value. Hint: use missing='em'.")
+    return table.take(complete)
 
 
 TrainingRows = MemoryRows | EngineRows
@@ -201,19 +203,19 @@ TrainingRows = MemoryRows | EngineRows
 
 @dataclass(frozen=True, eq=False)
 class LearnedStructure:
-    """What a structure learner came to."""
+    """The result of structure learning."""
 
     plan: Blueprint
     found: FoundStructure | None  # score and candidates of a search; None if the structure was given
-    rows: Any  # as the blueprint sees them
-    start: Net | None  # the network that structural EM came to, if it ran
+    rows: Any  # with the columns of the blueprint
+    start: Net | None  # the result of structural EM, if it ran
 
 
 class StructureLearner:
-    """Chooses the distribution of each numeric node, where it is cut, and the arcs, as a model's settings say.
+    """Chooses the distribution and the cut points of each numeric node, and the arcs, from the parameters of a model.
 
-    Some arcs are drawn by hand, beside those of the setting `structure`; nodes that are fixed take no other parents.
-    The class of "naive", "tan" and "k_dependence" is `around`.
+    `arcs` are specified by hand, in addition to those of the parameter `structure`; nodes in `fixed` get no other
+    parents. `around` is the class of "naive", "tan" and "k_dependence".
     """
 
     def __init__(
@@ -236,12 +238,12 @@ class StructureLearner:
         self.plan = Blueprint(graph, {}, distributions, latent, settings.smoothing, class_is_node)
 
     def learn(self, rows: TrainingRows, parameters: ParameterLearner) -> LearnedStructure:
-        """The blueprint, from rows in memory or in an engine."""
+        """Return the learned blueprint, from rows in memory or in an engine."""
         rules = self.plan.distributions.items()
         cuts = {name: rows.edges(rule, self.target, self.schema[name]) for name, rule in rules if rule.binned}
         plan = self.plan = replace(self.plan, cuts=cuts)
         plan.check_arcs()
-        rows = rows.laid_out(plan, self.schema, self.target)
+        rows = rows.prepare(plan, self.schema, self.target)
         rows.check(plan)
         if not is_searched(self.settings):
             return LearnedStructure(plan, None, rows, None)
@@ -264,22 +266,22 @@ class StructureLearner:
         return LearnedStructure(plan, found, rows, net)
 
     def _with_others(self, found: FoundStructure) -> FoundStructure:
-        """The structure with the nodes that no search can place, as they were given."""
+        """Add the nodes that no search can handle, with their given parents."""
         given = self.plan.graph.parents
         return replace(found, graph=Graph({name: found.graph.parents.get(name, given[name]) for name in given}))
 
     def _check_kept(self, graph: Graph, names: Sequence[str]) -> None:
-        """Trees and structures around a class are what they are: an arc that they cannot keep is an error."""
-        lost = sorted({*self.arcs, *self._pairs("required", names)} - set(graph.arcs))
+        """Raise an error if a tree or a structure around a class violates a required or forbidden arc."""
+        omitted = sorted({*self.arcs, *self._pairs("required", names)} - set(graph.arcs))
         forbidden, tiers = set(self._pairs("forbidden", names)), self._tiers(names)
-        odd = [
+        excluded = [
             (p, c) for p, c in graph.arcs if (p, c) in forbidden or (p in tiers and tiers[p] > tiers.get(c, tiers[p]))
         ]
-        if lost or odd:
-            arc, what = (lost[0], "leaves out a required") if lost else (odd[0], "has a forbidden")
+        if omitted or excluded:
+            arc, what = (omitted[0], "omits a required") if omitted else (excluded[0], "contains a forbidden")
             raise OptionError(
                 f"structure={self.settings.structure!r} {what} arc: {' → '.join(arc)}.",
-                hint="'hill_climb', 'ordering', 'orders' and 'annealing' keep to what is required and forbidden.",
+                hint="use 'hill_climb', 'ordering', 'orders' or 'annealing', which respect these constraints.",
             )
 
     def _search(self, names: Sequence[str]) -> StructureSearch:
@@ -306,27 +308,37 @@ class StructureLearner:
         given = getattr(self.settings, setting)
         if isinstance(given, str):
             raise OptionError(
-                f"{setting}={given!r} are no arcs.", hint="arcs are pairs (parent, child), or {child: [parents]}."
+                f"{setting} must be a list of arcs, not {given!r}.",
+                hint="use pairs (parent, child), or {child: [parents]}.",
             )
         pairs = arcs_of(given) or []
         for name in {name for pair in pairs for name in pair}:
             if name not in names:
-                raise OptionError(f"{setting} names {name!r}, which is no node.", hint=did_you_mean(name, names))
+                raise OptionError(
+                    f"{setting} refers to node {name!r}, but the network has no such node.",
+                    hint=did_you_mean(name, names),
+                )
         return pairs
 
     def _tiers(self, names: Sequence[str]) -> dict[str, int]:
-        """Tiers as they are given: a mapping of node to number, or lists of nodes, the earliest first."""
+        """Return the tier of each node; the user gives a mapping, or lists of nodes with the earliest tier first."""
         tiers = self.settings.tiers
         if tiers is None:
             return {}
         if isinstance(tiers, Iterable) and not isinstance(tiers, Mapping | str):
             tiers = {name: i for i, tier in enumerate(tiers) for name in ([tier] if isinstance(tier, str) else tier)}
         if not isinstance(tiers, Mapping):
-            raise OptionError(f"tiers={tiers!r} are no tiers.", hint="give lists of nodes, the earliest first.")
+            raise OptionError(
+                f"tiers must be a list of lists of nodes, or a mapping of node to number, not {tiers!r}.",
+                hint="put the earliest tier first.",
+            )
         for name, tier in tiers.items():
             if name not in names:
-                raise OptionError(f"tiers names {name!r}, which is no node.", hint=did_you_mean(name, names))
-            check_number(f"the tier of {name!r}", tier, -math.inf, whole=True)
+                raise OptionError(
+                    f"tiers refers to node {name!r}, but the network has no such node.",
+                    hint=did_you_mean(name, names),
+                )
+            check_number(f"The tier of {name!r}", tier, -math.inf, whole=True)
         return {str(name): int(tier) for name, tier in tiers.items()}
 
     def _structural_em(
@@ -337,7 +349,7 @@ class StructureLearner:
         find: Any,
         parameters: ParameterLearner,
     ) -> tuple[FoundStructure, Net | None]:
-        """Parameters by EM, structure from the rows as the network fills them, and again, as long as it helps."""
+        """Alternate EM and structure search on the completed rows (Friedman, 1998) while the score improves."""
         seen: list[Graph] = []
         net: Net | None = None
         for _ in range(20):
@@ -346,7 +358,7 @@ class StructureLearner:
             terms = plan.terms(self.schema, self.target)
             here = (plan, terms, self.target, rows.table)
             start = None if net is None else parameters.carried(net, *here)
-            net = parameters.steady_net(plan, terms, parameters.by_em(*here, start, rough=True).tallies)
+            net = parameters.regularized_net(plan, terms, parameters.by_em(*here, start, rough=True).tallies)
             families, after = find(replace(rows, table=completed(net, rows.table)), found.graph.within(names))
             now = float(sum(families.of(n, found.graph.parents[n]) for n in names))
             if after.score <= now + 1e-6 or after.graph in seen:

@@ -1,1 +1,1 @@
-"""Parzen densities of whole rows, and the classifier that they make."""
+"""Parzen (kernel) densities of whole rows, and the classifier based on them."""

@@ -1,4 +1,4 @@
-"""Bandwidths of a product kernel: by rule, or where held-out rows are likeliest (003)."""
+"""Bandwidth selection for a product kernel: by rule of thumb, or by the likelihood of held-out rows."""
 
 from __future__ import annotations
 
@@ -15,73 +15,74 @@ from countwise.errors import OptionError, TooFewRows, did_you_mean, listed, warn
 from countwise.parzen.product_kernel import CANONICAL, ProductKernelDensity
 from countwise.splits import splits_of
 
-__all__ = ["HELD_OUT", "check_width", "folds_of", "held_out", "rule_of", "train", "widths_of"]
+__all__ = ["HELD_OUT", "bandwidths_of", "check_bandwidth", "folds_of", "held_out", "rule_of", "train"]
 
-Folds = list[tuple[ProductKernelDensity, NDArray[Any]]] | None  # the rows to stand on, and those that are held out
+Folds = list[tuple[ProductKernelDensity, NDArray[Any]]] | None  # density of the other folds, and the held-out rows
 
-LEAST = 1e-300  # below it 1 / h is no number
+LEAST = 1e-300  # 1 / h overflows below it
 HELD_OUT = ("leave_one_out", "k_fold")
 _SWEEPS = 3
 
 
 def rule_of(bandwidth: Any, a: Attribute) -> Any:
-    """The rule or number for one column; what names no column is for columns of numbers."""
+    """Return the rule or number for one column; a single number applies only to numeric columns."""
     if isinstance(bandwidth, Mapping):
         return bandwidth.get(a.name, "silverman")
     return "silverman" if isinstance(a, Nominal) and not isinstance(bandwidth, str) else bandwidth
 
 
-def check_width(bandwidth: Any, names: Iterable[str]) -> None:
-    """A number above 0, a rule, or a mapping of columns to either."""
+def check_bandwidth(bandwidth: Any, names: Iterable[str]) -> None:
+    """Check that the bandwidth is a number above 0, a rule, or a mapping of column to either."""
     given = bandwidth if isinstance(bandwidth, Mapping) else {}
     for name in given:
         if name not in set(names):
             raise OptionError(
-                f"bandwidth names {name!r}, which the table does not have.",
-                hint=did_you_mean(name, names) or f"it has {listed(names)}.",
+                f"bandwidth refers to column {name!r}, but the table has no such column.",
+                hint=did_you_mean(name, names) or f"use one of {listed(names)}.",
             )
     known = (*RULES, "k_fold")
     for one in given.values() if isinstance(bandwidth, Mapping) else [bandwidth]:
-        if isinstance(one, str):
-            if one not in known:
-                hint = did_you_mean(one, known) or f"give a number or one of {listed(known)}."
-                raise OptionError(f"bandwidth={one!r} is unknown.", hint=hint)
-        elif isinstance(one, bool) or not isinstance(one, int | float | np.number):
-            raise OptionError(
-                f"bandwidth={one!r} is unknown.", hint=f"give a number above 0 or one of {listed(known)}."
-            )
+        if isinstance(one, str | bool) or not isinstance(one, int | float | np.number):
+            if not isinstance(one, str) or one not in known:
+                raise OptionError(
+                    f"bandwidth must be a number above 0 or the name of a rule, not {one!r}.",
+                    hint=did_you_mean(one, known) or f"use one of {listed(known)}.",
+                )
         elif not np.isfinite(one) or one < 0 or 0 < one < LEAST:
-            raise OptionError(f"bandwidth must be above 0 (at least {LEAST:g}), not {one!r}.")
+            raise OptionError(f"bandwidth must be a finite number above 0 (at least {LEAST:g}), not {one!r}.")
         elif one == 0 and not isinstance(bandwidth, Mapping):
             raise OptionError("bandwidth must be above 0, not 0.")
 
 
 def folds_of(density: ProductKernelDensity, cv: Any) -> list[tuple[ProductKernelDensity, NDArray[Any]]]:
-    """The rows of each fold, and those that it holds out: dealt out at random, or those of a splitter."""
+    """Return the density of the other folds, and the held-out rows, for each fold of `cv`."""
     found = []
     for rest, test in splits_of(cv, len(density.cells), lambda: _same(density.cells)):
         for j, a in enumerate(density.attributes):
             if np.isnan(density.cells[rest, j]).all() and not np.isnan(density.cells[:, j]).all():
                 raise TooFewRows(
-                    f"One fold holds every cell of {a.name!r}: the others cannot foretell it.",
-                    hint="give a smaller cv, or bandwidth='leave_one_out'.",
+                    f"One fold contains every non-missing value of {a.name!r}, so the other folds cannot predict it.",
+                    hint="use a smaller cv, or bandwidth='leave_one_out'.",
                 )
         found.append((density.subset(rest), test))
     return found
 
 
 def _same(cells: Floats) -> NDArray[np.intp]:
-    """Rows that are the same, in the order in which they first come: a copy left behind would be found again."""
+    """Return a group number for each row, equal for identical rows, in order of first occurrence.
+
+    Identical rows must be in one fold: a copy in another fold would make the bandwidth too small.
+    """
     _, first, which = np.unique(cells, axis=0, return_index=True, return_inverse=True, equal_nan=False)
     place = np.empty(len(first), dtype=np.intp)
     place[np.argsort(first)] = np.arange(len(first))
     return place[which.ravel()]
 
 
-def widths_of(density: ProductKernelDensity, bandwidth: Any, folds: Folds) -> Floats:
-    """The bandwidth of each column, by numbers and rules; 0 where a numeric column has no spread.
+def bandwidths_of(density: ProductKernelDensity, bandwidth: Any, folds: Folds) -> Floats:
+    """Return the bandwidth of each column, by number or rule; 0 for a constant numeric column.
 
-    The bandwidths that the density has are not looked at. `folds` are those of `folds_of`, for "k_fold".
+    The current bandwidths of the density are ignored. `folds` is the result of `folds_of`, for 'k_fold'.
     """
     rules = [rule_of(bandwidth, a) for a in density.attributes]
     numbers = sum(isinstance(a, Numeric) for a in density.attributes)
@@ -92,13 +93,13 @@ def widths_of(density: ProductKernelDensity, bandwidth: Any, folds: Folds) -> Fl
         return bandwidths
     k_fold = any(rules[j] == "k_fold" for j in free)
     numeric = [isinstance(a, Numeric) for a in density.attributes]
-    # the least worth trying: half the step of numbers that were rounded
+    # lower limit of the search: half the step of rounded numbers
     least = np.array([least_width(*_distinct(density, j)) if numeric[j] else 0.0 for j in range(len(rules))])
     return _likeliest(density, np.maximum(bandwidths, least), free, folds if k_fold else None, least)
 
 
 def _distinct(density: ProductKernelDensity, j: int) -> tuple[Floats, Floats]:
-    """The distinct values of a column, and their weights."""
+    """Return the distinct values of a column, and their weights."""
     known = ~np.isnan(density.cells[:, j])
     values, which = np.unique(density.cells[known, j], return_inverse=True)
     return values, np.bincount(which, weights=density.weights[known], minlength=len(values)).astype(np.float64)
@@ -113,38 +114,39 @@ def _by_rule(density: ProductKernelDensity, j: int, rule: Any, numbers: int) -> 
             raise OptionError(f"The bandwidth of {a.name!r} must be above 0, not {rule!r}.")
         return float(rule)
     bandwidth = bandwidth_of("silverman" if rule in HELD_OUT else rule, *_distinct(density, j))
-    # in more dimensions neighbors are farther: n^(-1/(d+4)) in place of n^(-1/5)
+    # Silverman's rule in d dimensions: n^(-1/(d+4)) instead of n^(-1/5)
     return bandwidth * CANONICAL[density.kernels[j]] * rows_behind(density.weights) ** (0.2 - 1 / (4 + numbers))
 
 
 def _share(a: Nominal, rule: Any, n: float) -> float:
-    """λ of a column of names: given, or such that one column alone gets Laplace's (count + 1) / (n + k)."""
+    """Return λ of a nominal column: given, or the value for which one column alone has Laplace estimates."""
     k = len(a.values)
     most = 1.0 if isinstance(a, Ordinal) else (k - 1) / k if k else 0.0
     if isinstance(rule, str):
         return 0.0 if k < 2 else (k - 1) / (n + k)
     if not 0 <= rule <= most:
         raise OptionError(
-            f"The bandwidth of {a.name!r} is the share λ of other values: from 0 to {most:g}, not {rule!r}."
+            f"The bandwidth of {a.kind} column {a.name!r} is λ, the probability of other values; "
+            f"it must be from 0 to {most:g}, not {rule!r}."
         )
     return float(rule)
 
 
-# -- by the likelihood of held-out rows ----------------------------------------------------
+# -- maximum likelihood of held-out rows ---------------------------------------------------
 
 
 def train(density: ProductKernelDensity) -> float:
-    """Log-likelihood of the rows under the density that stands on them: it rises as h falls."""
+    """Return the log-likelihood of the rows under their own density; it grows as the bandwidth shrinks."""
     return _total(density.log_density(density.cells), density.weights)
 
 
 def held_out(density: ProductKernelDensity, folds: Folds) -> float:
-    """Log-likelihood of each row under the density of the others, or of the other folds."""
+    """Return the log-likelihood of each row under the density of all other rows, or of the other folds."""
     if folds is None:
         return _total(density.leave_one_out(), density.weights)
     total = 0.0
     for rest, test in folds:
-        logs = rest.with_widths(density.bandwidths).log_density(density.cells[test])
+        logs = rest.with_bandwidths(density.bandwidths).log_density(density.cells[test])
         total += _total(logs, density.weights[test])
     return total
 
@@ -156,10 +158,10 @@ def _total(logs: Floats, weights: Floats) -> float:
 def _likeliest(
     density: ProductKernelDensity, bandwidths: Floats, free: list[int], folds: Folds, least: Floats
 ) -> Floats:
-    """All bandwidths by one factor first, then one after the other, until nothing is gained."""
+    """Maximize the held-out likelihood: first one common factor on all bandwidths, then each bandwidth in turn."""
 
     def score(bandwidths: Floats) -> float:
-        return held_out(density.with_widths(np.maximum(bandwidths, least)), folds)
+        return held_out(density.with_bandwidths(np.maximum(bandwidths, least)), folds)
 
     numbers = [j for j in free if isinstance(density.attributes[j], Numeric)]
     if numbers:
@@ -179,7 +181,7 @@ def _likeliest(
 def _by_factor(
     density: ProductKernelDensity, bandwidths: Floats, numbers: list[int], score: Callable[[Floats], float]
 ) -> Floats:
-    """The factor on the bandwidths of numbers that the held-out rows prefer: a scan, then golden section."""
+    """Scale the numeric bandwidths by the factor with the highest held-out likelihood: grid, then golden section."""
 
     def at(log_factor: float) -> float:
         tried = bandwidths.copy()
@@ -188,21 +190,24 @@ def _by_factor(
 
     alone = len(density.attributes) == 1
     extent = np.nanmax(density.cells[:, numbers], axis=0) - np.nanmin(density.cells[:, numbers], axis=0)
-    reach = float(np.log(extent / bandwidths[numbers]).max())  # here every row is under every kernel
+    reach = float(np.log(extent / bandwidths[numbers]).max())  # from here on every kernel covers every row
     ends = (np.log(1 / 20), max(np.log(4.0), reach), 32) if alone else (-np.log(8.0), np.log(8.0), 13)
     grid = np.linspace(*ends)
     scores = [at(float(f)) for f in grid]
-    if not alone and max(scores) == -np.inf and reach > grid[-1]:  # kernels that end have not reached their neighbors
+    if not alone and max(scores) == -np.inf and reach > grid[-1]:  # bounded kernels that do not reach other rows
         grid = np.linspace(grid[-1], reach + np.log(2.0), 13)
         scores = [at(float(f)) for f in grid]
     best = int(np.argmax(scores))
     if scores[best] == -np.inf:
-        warn("No bandwidth gives every row that is held out a density: the rule of thumb stands.")
+        warn(
+            "The likelihood of the held-out rows is 0 for every bandwidth tried; Silverman's rule is used instead. "
+            "Hint: use kernel='gaussian', or pass a bandwidth."
+        )
         return bandwidths
     if best == 0 and alone and _repeats(density):
         warn(
-            f"The likeliest bandwidth of {density.attributes[numbers[0]].name!r} is the least that was tried: where "
-            "values repeat, a row that is left out finds its copies. Hint: give a bandwidth, or a rule of thumb."
+            f"The best bandwidth of {density.attributes[numbers[0]].name!r} is the smallest one tried: its values "
+            "repeat, so a held-out row is predicted by its copies. Hint: pass a bandwidth, or use 'silverman'."
         )
     low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
     factor = golden(at, float(low), float(high), 1e-7 if alone else 1e-3)
@@ -213,7 +218,7 @@ def _by_factor(
 
 
 def _repeats(density: ProductKernelDensity) -> bool:
-    """Whether a row that is left out has a copy."""
+    """Return whether any value occurs more than once."""
     values = density.cells[:, 0]
     known = values[~np.isnan(values)]
     return len(np.unique(known)) < len(known) or bool((density.weights > 1).any())
@@ -222,23 +227,23 @@ def _repeats(density: ProductKernelDensity) -> bool:
 def _one(
     density: ProductKernelDensity, bandwidths: Floats, j: int, score: Callable[[Floats], float], best: float
 ) -> tuple[Floats, float]:
-    """One bandwidth, the others held still."""
+    """Optimize one bandwidth while the others are fixed."""
     a: Attribute = density.attributes[j]
 
-    def with_width(h: float) -> Floats:
+    def with_bandwidth(h: float) -> Floats:
         tried = bandwidths.copy()
         tried[j] = h
         return tried
 
     if isinstance(a, Nominal):
         most = 0.999 if isinstance(a, Ordinal) else (len(a.values) - 1) / max(len(a.values), 1)
-        tried = [0.0, most, golden(lambda share: score(with_width(share)), 0.0, most, 1e-4)]
+        tried = [0.0, most, golden(lambda share: score(with_bandwidth(share)), 0.0, most, 1e-4)]
     else:
         middle = float(np.log(bandwidths[j]))
-        log_h = golden(lambda log_h: score(with_width(float(np.exp(log_h)))), middle - 1.5, middle + 1.5, 1e-3)
+        log_h = golden(lambda log_h: score(with_bandwidth(float(np.exp(log_h)))), middle - 1.5, middle + 1.5, 1e-3)
         tried = [float(np.exp(log_h))]
     for h in tried:
-        found = score(with_width(h))
+        found = score(with_bandwidth(h))
         if found > best:
-            bandwidths, best = with_width(h), found
+            bandwidths, best = with_bandwidth(h), found
     return bandwidths, best

@@ -1,4 +1,4 @@
-"""Parzen: whole rows of any columns as a kernel density, one density a class (003)."""
+"""Parzen density of whole rows: one kernel density for each class."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from countwise.data.attributes import Attribute, Nominal, Numeric
 from countwise.data.vectors import Vector, chosen_cells
 from countwise.discriminant.density import JointDensity
 from countwise.errors import OptionError, TableError, TooFewRows, did_you_mean, listed
-from countwise.parzen.bandwidth_search import HELD_OUT, LEAST, folds_of, rule_of, widths_of
+from countwise.parzen.bandwidth_search import HELD_OUT, LEAST, bandwidths_of, folds_of, rule_of
 from countwise.parzen.product_kernel import KERNELS, ProductKernelDensity
 from countwise.tallies import Rows
 from countwise.working.numbers import number
@@ -26,47 +26,48 @@ _WORDS = {"tophat": "uniform", "normal": "gaussian", "box": "uniform"}
 
 
 def kernel_of(kernel: Any, name: str) -> str:
-    """The kernel of one column."""
+    """Return the kernel of one column."""
     word = kernel.get(name, "gaussian") if isinstance(kernel, Mapping) else kernel
     word = _WORDS.get(word, word) if isinstance(word, str) else word
     if not isinstance(word, str) or word not in KERNELS:
         raise OptionError(
-            f"kernel={word!r} is unknown.", hint=did_you_mean(word, KERNELS) or f"give one of {listed(KERNELS)}."
+            f"kernel must be one of {listed(KERNELS)}, not {word!r}.",
+            hint=did_you_mean(word, KERNELS) or "use 'gaussian', the default.",
         )
     return str(word)
 
 
 @dataclass(frozen=True, slots=True)
 class Parzen:
-    """A product kernel over each row of the class; see `ParzenDensity` for the settings."""
+    """A product kernel at each row of a class; see `ParzenDensity` for the settings."""
 
     bandwidth: Any = "silverman"
     kernel: Any = "gaussian"
     cv: Any = 10
-    alone: bool = False  # whether it is a density on its own: a column without spread then has no density
+    alone: bool = False  # whether this is a single density; then a constant column is an error
 
     def blank(self, given: Nominal, of: Vector) -> Rows:
-        """The rows themselves."""
+        """Return the empty tally, which stores the rows."""
         return Rows(given, of)
 
     def estimate(self, tally: Rows) -> ParzenJointDensity:
-        """Choose the bandwidths, class by class; a class without spread takes those of all rows."""
+        """Choose the bandwidths of each class; where a column is constant in a class, those of all rows."""
         cells, _, weights = tally.filled
         empty = np.asarray(np.isnan(cells).all(axis=0))
         left_out = {a.name: "never seen" for a, gone in zip(tally.of.attributes, empty, strict=True) if gone}
         used = np.flatnonzero(~empty).tolist()
         if not used:
-            raise TooFewRows("There is no column of which any cell is there: nothing can be learned.")
+            raise TooFewRows("Every value of every column is missing; there is nothing to learn from.")
         whole = self._density(tally, used, cells, weights)
         rules = self.bandwidth if self.alone else _by_thumb(self.bandwidth, whole.attributes)
         folds = self._folds(whole)
-        spare = widths_of(whole, rules, folds)
+        spare = bandwidths_of(whole, rules, folds)
         flat = [k for k, h in enumerate(spare) if h < LEAST and isinstance(whole.attributes[k], Numeric)]
         if flat and (self.alone or len(flat) == len(used)):
             raise _no_spread(whole, flat[0])
         left_out |= {whole.attributes[k].name: "constant" for k in flat}
         used = [j for k, j in enumerate(used) if k not in flat]
-        whole = self._density(tally, used, cells, weights).with_widths(np.delete(spare, flat))
+        whole = self._density(tally, used, cells, weights).with_bandwidths(np.delete(spare, flat))
         found: list[tuple[ProductKernelDensity, Sequence[int]]] = [(whole, range(len(cells)))]
         if not self.alone:
             found = [self._of_class(tally, used, c, whole) for c in range(len(tally.given.values))]
@@ -77,12 +78,12 @@ class Parzen:
         self, tally: Rows, used: list[int], c: int, whole: ProductKernelDensity
     ) -> tuple[ProductKernelDensity, Sequence[int]]:
         cells, weights, rows = tally.of_class(c)
-        if len(cells) == 0:  # announced, and never met
+        if len(cells) == 0:  # a declared class without rows
             return whole, range(len(whole.cells))
         density = self._density(tally, used, cells, weights, spare=whole)
-        own = widths_of(density, self.bandwidth, self._folds(density))
+        own = bandwidths_of(density, self.bandwidth, self._folds(density))
         numeric = np.array([isinstance(a, Numeric) for a in density.attributes])
-        return density.with_widths(np.where(numeric & ~(own >= LEAST), whole.bandwidths, own)), rows.tolist()
+        return density.with_bandwidths(np.where(numeric & ~(own >= LEAST), whole.bandwidths, own)), rows.tolist()
 
     def _density(
         self, tally: Rows, used: list[int], cells: Any, weights: Any, spare: ProductKernelDensity | None = None
@@ -94,12 +95,12 @@ class Parzen:
         )
 
     def _folds(self, density: ProductKernelDensity) -> Any:
-        asked = any(rule_of(self.bandwidth, a) == "k_fold" for a in density.attributes)
-        return folds_of(density, self.cv) if asked and self.alone else None
+        needed = any(rule_of(self.bandwidth, a) == "k_fold" for a in density.attributes)
+        return folds_of(density, self.cv) if needed and self.alone else None
 
 
 def _by_thumb(bandwidth: Any, attributes: Sequence[Attribute]) -> Any:
-    """Rules for what only stands in: no search where a rule of thumb will do."""
+    """Replace held-out likelihood by Silverman's rule, for bandwidths that are only a fallback."""
     rules = {a.name: rule_of(bandwidth, a) for a in attributes}
     return {name: "silverman" if rule in HELD_OUT else rule for name, rule in rules.items()}
 
@@ -109,21 +110,21 @@ def _no_spread(density: ProductKernelDensity, k: int) -> TableError:
     values = density.cells[:, k]
     value = number(float(values[~np.isnan(values)][0]))
     return TooFewRows(
-        f"{a.name!r} is {value} in every row: no rule gives it a bandwidth (n_samples={density.n:g}).",
-        hint=f"give one: bandwidth={{{a.name!r}: 1.0}}; or leave the column out.",
+        f"{a.name!r} is {value} in every row; no rule can choose a bandwidth for it (n_samples={density.n:g}).",
+        hint=f"pass a number, such as bandwidth={{{a.name!r}: 1.0}}, or drop the column.",
     )
 
 
 @dataclass(eq=False)
 class ParzenJointDensity(JointDensity):
-    """Kernel densities over whole rows, one a class."""
+    """Kernel densities of whole rows, one for each class."""
 
     columns: NDArray[np.intp]
     by_class: Sequence[ProductKernelDensity]
-    places: Sequence[Sequence[int]]  # where the rows of each class stand in training
+    places: Sequence[Sequence[int]]  # indices of the rows of each class among the training rows
     left_out: dict[str, str]
-    bandwidth: InitVar[Any]  # how the bandwidths were found
-    folds: Any = None  # what was held out to find them
+    bandwidth: InitVar[Any]  # the rule that chose the bandwidths
+    folds: Any = None  # the folds held out to choose them
 
     def __post_init__(self, bandwidth: Any) -> None:
         self.n_classes, self.attributes = len(self.by_class), self.by_class[0].attributes
@@ -132,33 +133,33 @@ class ParzenJointDensity(JointDensity):
         self.rule = f"Parzen density, bandwidth {how}"
 
     def add_log_prob(self, column: Floats, out: Floats) -> None:
-        """Add log f(row | class)."""
+        """Add log f(row | class) to `out`."""
         queries = chosen_cells(column, self.columns)
         for c, density in enumerate(self.by_class):
             out[:, c] += density.log_density(queries)
 
     def row(self, column: Floats) -> Floats:
-        """The cells in use of the first row."""
+        """Return the values of the first row in the used columns."""
         return np.asarray(column[0, self.columns])
 
     def cell(self, j: int, value: float) -> str:
-        """A number, or a value of a nominal column."""
+        """Return a number, or a nominal value, as text."""
         return written(self.attributes[j], value)
 
     def factor(self, c: int, log: float, row: str) -> Factor:
-        """The density at the row, and of how many rows it is."""
+        """Return the factor of a class: the density at the row, with the number of rows behind it."""
         n = self.by_class[c].n
         tex = row if row == "x" else rf"\text{{{row}}}"
         return Factor(log, f"f({row}; {number(n)} rows)", rf"\hat f({tex};\, n={number(n)})", total=n)
 
     def summary(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
-        """The bandwidth of each column in each class."""
+        """Return the bandwidth of each column in each class."""
         cells = {name: [float(b.bandwidths[j]) for b in self.by_class] for j, name in enumerate(self.names)}
         return {"": [str(c) for c in classes], "rows": [number(b.n) for b in self.by_class], **cells}
 
 
 def written(a: Attribute, value: float) -> str:
-    """A cell as a person writes it."""
+    """Return a value as text; '?' if it is missing."""
     if np.isnan(value):
         return "?"
     return str(a.values[int(value)]) if isinstance(a, Nominal) else number(float(value))

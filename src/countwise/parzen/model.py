@@ -1,4 +1,4 @@
-"""Parzen densities of whole rows: one on its own, or one a class (003)."""
+"""Parzen density of rows, and the classifier with one such density for each class."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from countwise.data.output import dense, library_of, rebuilt
 from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.data.vectors import chosen_cells
-from countwise.errors import OptionError, TableError, check_settings, did_you_mean
-from countwise.parzen.bandwidth_search import HELD_OUT, check_width, folds_of, held_out, rule_of, train
+from countwise.errors import OptionError, TableError, check_settings, did_you_mean, listed
+from countwise.parzen.bandwidth_search import HELD_OUT, check_bandwidth, folds_of, held_out, rule_of, train
 from countwise.parzen.density import Parzen, ParzenJointDensity, kernel_of, written
 from countwise.parzen.product_kernel import ProductKernelDensity
-from countwise.parzen.working import by_columns, carriers, columns_section
+from countwise.parzen.working import by_columns, columns_section, rows_section
 from countwise.working import Account, Grid, Section, Working
 from countwise.working.numbers import number, probability
 from countwise.working.text import columns as classes_shown
@@ -33,13 +33,14 @@ from countwise.working.text import columns as classes_shown
 __all__ = ["ParzenClassifier", "ParzenDensity"]
 
 
-def _checked_kinds(frame: Frame, types: Any, bandwidth: Any, kernel: Any) -> Schema:
-    """What each column is, after a look at the options that name columns."""
-    check_width(bandwidth, frame.columns)
+def _checked_schema(frame: Frame, types: Any, bandwidth: Any, kernel: Any) -> Schema:
+    """Return the types of the columns, after checking the options that refer to columns."""
+    check_bandwidth(bandwidth, frame.columns)
     for name in kernel if isinstance(kernel, Mapping) else ():
         if name not in frame.columns:
             raise OptionError(
-                f"kernel names {name!r}, which the table does not have.", hint=did_you_mean(name, frame.columns)
+                f"kernel refers to column {name!r}, but the table has no such column.",
+                hint=did_you_mean(name, frame.columns) or f"use one of {listed(frame.columns)}.",
             )
         kernel_of(kernel, name)
     if not isinstance(kernel, Mapping):
@@ -49,30 +50,43 @@ def _checked_kinds(frame: Frame, types: Any, bandwidth: Any, kernel: Any) -> Sch
 
 @dataclass(eq=False, repr=False)
 class ParzenClassifier(GenerativeClassifier):
-    """A Parzen density of whole rows for each class: mixed columns, missing cells, bandwidths by column and class.
+    """Parzen classifier: a kernel density of whole rows for each class, for mixed columns with missing values.
 
     .. math:: P(c | x) ∝ P(c) 1/n_c Σ_i ∏_j K((x_j - x_ij) / h_cj) / h_cj
 
+    The sum is over the n_c training rows of class c, the product over the columns. Each class and column has its own
+    bandwidth h_cj.
+
     Parameters
     ----------
-    bandwidth : float, str or mapping of column to either, default="silverman"
-        Of each class and column: "silverman", "scott", "sheather_jones" (improved), "leave_one_out"
-        (where left-out rows of the class are likeliest), or a number. See `ParzenDensity`.
-    kernel, types, unseen
-        As of a `ParzenDensity`.
-    prior : {"raw", "uniform"}, mapping or array-like, default="raw"
-        P(class): as counted, alike, or given.
+    bandwidth : float, str or mapping of column to either, default='silverman'
+        Bandwidth of each class and column. 'silverman', 'scott' and 'sheather_jones' are rules. 'leave_one_out'
+        maximizes the leave-one-out likelihood of the rows of the class. A number is the bandwidth of all numeric
+        columns. See `ParzenDensity`.
+    kernel : {'gaussian', 'epanechnikov', 'uniform'} or mapping of column to one, default='gaussian'
+        Kernel of numeric columns; see `ParzenDensity`.
+    prior : {'raw', 'uniform'}, mapping or array-like, default='raw'
+        P(class). 'raw': the class frequencies. 'uniform': equal for all classes. A mapping or array gives the
+        probabilities.
+    types : mapping of column to type, str or Schema, optional
+        Types of the columns, where the dtypes do not determine them.
+    unseen : {'ignore', 'error'}, default='ignore'
+        Treatment of a value never seen in training. 'ignore': it is treated as missing. 'error': it raises an error.
 
     Attributes
     ----------
     classes_ : ndarray
-        The classes in order.
+        The classes, sorted.
     bandwidths_ : dict of dict
         The bandwidth of each column in each class.
-    left_out_ : dict
-        The columns not in use, and why.
+    left_out_ : dict of str to str
+        Excluded columns, and the reason for each.
     tallies_ : dict
-        All that was learned: the rows.
+        The stored training rows.
+
+    See Also
+    --------
+    ParzenDensity : A single density, without classes.
 
     Examples
     --------
@@ -94,8 +108,11 @@ class ParzenClassifier(GenerativeClassifier):
         check_settings(self, unseen=("ignore", "error"))
         rules = self.bandwidth.values() if isinstance(self.bandwidth, Mapping) else [self.bandwidth]
         if any(isinstance(rule, str) and rule == "k_fold" for rule in rules):
-            raise OptionError("bandwidth='k_fold' is for a ParzenDensity.", hint="give 'leave_one_out'.")
-        return _checked_kinds(frame, self.types, self.bandwidth, self.kernel)
+            raise OptionError(
+                "bandwidth='k_fold' is available only in ParzenDensity, not in ParzenClassifier.",
+                hint="use 'leave_one_out'.",
+            )
+        return _checked_schema(frame, self.types, self.bandwidth, self.kernel)
 
     def _terms(self, schema: Schema, target: str) -> list[Term]:
         row = whole_row(CellMatrix, schema.attributes, {*schema, target})
@@ -103,26 +120,27 @@ class ParzenClassifier(GenerativeClassifier):
 
     @property
     def bandwidths_(self) -> dict[str, dict[Any, float]]:
-        """The bandwidth of each column, in each class; of nominal columns it is λ, the share of other values."""
+        """The bandwidth of each column in each class; for nominal columns λ, the probability of other values."""
         classes, density = self.classes_.tolist(), self._density
         table = np.array([own.bandwidths for own in density.by_class])  # (classes, columns)
         return {name: dict(zip(classes, table[:, j].tolist(), strict=True)) for j, name in enumerate(density.names)}
 
     @property
     def left_out_(self) -> dict[str, str]:
-        """The columns that are not in use, and why."""
+        """The excluded columns, and the reason for each."""
         return dict(self._density.left_out)
 
     def _zeros(self) -> tuple[str, str]:
-        return "no bump reaches the row", "a wider kernel, or a Gaussian one, does"
+        return "no kernel reaches the row", "use a larger bandwidth or kernel='gaussian'"
 
     def _sections(self, table: Table, working: Working) -> list[Section]:
         density = self._density
         x, by_class = density.row(table[self.terms_[0].key]), density.by_class
         if np.isnan(x).all():
             return []
-        titles = {c: f"{working.target} = {working.classes[c]}: rows that carry it" for c in classes_shown(working)}
-        found = [carriers(by_class[c], x, density.places[c], title) for c, title in titles.items()]
+        name = working.target
+        titles = {c: f"{name} = {working.classes[c]}: largest contributions" for c in classes_shown(working)}
+        found = [rows_section(by_class[c], x, density.places[c], title) for c, title in titles.items()]
         if len(working.classes) > 1 and len(density.names) > 1:
             found.append(by_columns(by_class, x, working.classes, working.chosen, working.rival))
         return found
@@ -130,44 +148,66 @@ class ParzenClassifier(GenerativeClassifier):
 
 @dataclass(eq=False, repr=False)
 class ParzenDensity(TallyModel):
-    """A Parzen (kernel) density of tables as they are: mixed columns, missing cells, weights.
+    """Parzen (kernel) density of mixed columns with missing values and weights.
 
     .. math:: f(x) = 1/n Σ_i ∏_j K((x_j - x_ij) / h_j) / h_j
 
-    Numeric columns have Gaussian, Epanechnikov or uniform kernels; nominal ones that of Aitchison and Aitken
-    (1 - λ for the same value, λ / (k - 1) for any other); ordinal ones a geometric one (λ^|steps|, made
-    to add up to 1). One numeric column is summed by the fast Gauss transform, exact to 1e-12 of
-    the peak and in logarithms to 1e-9 however far out; several by a tree of boxes, each sum to 1e-12 of itself.
+    The sum is over the n training rows, the product over the columns. A numeric column has a Gaussian, Epanechnikov
+    or uniform kernel. A nominal column has the kernel of Aitchison and Aitken: 1 - λ for the same value, and
+    λ / (k - 1) for each of the other k - 1 values. An ordinal column has a geometric kernel: λ^|steps|, normalized
+    to sum to 1.
 
     Parameters
     ----------
-    bandwidth : float, str or mapping of column to either, default="silverman"
-        "silverman" (0.9 min(σ, IQR / 1.349) n^(-1/(d+4))), "scott" (σ n^(-1/(d+4))), "sheather_jones"
-        (improved), "leave_one_out" or "k_fold" (where held-out rows are likeliest), or a number. A number
-        is for numeric columns; of nominal and ordinal ones the bandwidth is the share λ, by default such
-        that one column alone gets Laplace's shares. Epanechnikov and uniform kernels have the bandwidths
-        at which they smooth as the Gaussian does.
-    kernel : {"gaussian", "epanechnikov", "uniform"} or mapping of column to one, default="gaussian"
-        Of numeric columns.
+    bandwidth : float, str or mapping of column to either, default='silverman'
+        'silverman': Silverman's rule, 0.9 min(σ, IQR / 1.349) n^(-1/(d+4)). 'scott': Scott's rule, σ n^(-1/(d+4)).
+        'sheather_jones': the improved Sheather-Jones plug-in. 'leave_one_out' and 'k_fold': the bandwidths that
+        maximize the likelihood of held-out rows. A number is the bandwidth of all numeric columns. For a nominal or
+        ordinal column the bandwidth is λ; by default, one column alone then has Laplace estimates (count + 1) / (n +
+        k). The rules convert the bandwidths of Epanechnikov and uniform kernels, so that they smooth as much as a
+        Gaussian kernel.
+    kernel : {'gaussian', 'epanechnikov', 'uniform'} or mapping of column to one, default='gaussian'
+        Kernel of numeric columns.
     cv : int or splitter, default=10
-        For "k_fold": into how many folds the rows are dealt, at random and always alike, equal rows into
-        one; or a splitter, or its splits.
-    types : mapping of column to kind, str or Schema, optional
-        What the columns are, where dtypes do not say.
-    unseen : {"ignore", "error"}, default="ignore"
-        A value never met in training is left out, or is an error.
+        For 'k_fold': the number of folds, or a splitter, or its splits. The rows are shuffled with a fixed seed, and
+        identical rows are assigned to one fold.
+    types : mapping of column to type, str or Schema, optional
+        Types of the columns, where the dtypes do not determine them.
+    unseen : {'ignore', 'error'}, default='ignore'
+        Treatment of a value never seen in training. 'ignore': it is treated as missing. 'error': it raises an error.
 
     Attributes
     ----------
     bandwidths_ : dict
         The bandwidth of each column.
     bandwidth_curve_ : Grid
-        For "leave_one_out" and "k_fold": train and held-out log-likelihood against the bandwidth, or
-        against a factor on the bandwidths if there are several. `countwise.plots.plot_bandwidth` draws it.
+        Training and held-out log-likelihood for a range of bandwidths, or of factors on all bandwidths if there are
+        several columns. Only set for 'leave_one_out' and 'k_fold'. `countwise.plots.plot_bandwidth` draws it.
     best_bandwidth_ : float
-        Where the held-out curve is highest.
+        The bandwidth with the highest held-out log-likelihood, or the factor 1 if there are several columns. Only set
+        for 'leave_one_out' and 'k_fold'.
+    left_out_ : dict of str to str
+        Excluded columns, and the reason for each.
     tallies_ : dict
-        All that was learned: the rows.
+        The stored training rows.
+
+    See Also
+    --------
+    ParzenClassifier : One density for each class.
+
+    Notes
+    -----
+    The density of a single numeric column is computed by the fast Gauss transform, to within 1e-12 of the peak, and
+    its logarithm to within 1e-9. The density of several columns is computed with a tree of boxes, each sum to a
+    relative error of 1e-12. A missing value of a query is integrated out. A missing value of a training row has the
+    marginal density of its column as its kernel.
+
+    References
+    ----------
+    Silverman, B. W. (1986). Density Estimation for Statistics and Data Analysis. Chapman and Hall.
+
+    Aitchison, J. and Aitken, C. G. G. (1976). Multivariate binary discrimination by the kernel method. Biometrika 63,
+    413-420.
 
     Examples
     --------
@@ -185,7 +225,7 @@ class ParzenDensity(TallyModel):
     types: Any = None
     unseen: str = "ignore"
 
-    # -- learning --------------------------------------------------------------------
+    # -- fitting ---------------------------------------------------------------------
 
     def _needs_target(self) -> bool:
         return False
@@ -195,55 +235,90 @@ class ParzenDensity(TallyModel):
         return dense(X)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Learn from a table; there is no target.
+        """Fit the density to the rows of a table.
 
         Parameters
         ----------
-        X : any table, path, or iterator of frames
-            The rows: pandas, Polars, PyArrow, NumPy, a mapping of columns, a list of dicts.
-        y : ignored
+        X : table, path or iterator of frames
+            The training rows: a pandas or Polars data frame, a PyArrow table, a NumPy array, a mapping of columns, a
+            list of dicts, the path of a file, or an iterator of frames.
+        y : None
+            Ignored; a density has no target.
         sample_weight : array-like or str, optional
-            A weight for each row, or the name of their column; a weight of n equals n copies.
+            The weight of each row, or the name of the column of weights. A row of weight n counts as n copies.
 
         Returns
         -------
-        self
+        ParzenDensity
+            The fitted density.
+
+        Examples
+        --------
+        >>> from countwise import ParzenDensity
+        >>> ParzenDensity("scott").fit({"x": [1.0, 2.0, 4.0]}, sample_weight=[1, 2, 1]).n_rows_
+        3
         """
         if isinstance(y, str):
-            raise TableError("A density has no target; y is not looked at.", hint=f"leave {y!r} out of X.")
+            raise TableError(
+                f"A density has no target, but y={y!r} was given.", hint=f"drop column {y!r} from X, and omit y."
+            )
         return super().fit(X, None, sample_weight)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:  # type: ignore[override]
-        """Learn from more rows; in any split the same as `fit` on all of them.
+        """Fit the density to further rows; the result equals `fit` on all rows together.
 
         Parameters
         ----------
-        X, y, sample_weight
-            As for `fit`.
+        X : table, path or iterator of frames
+            Further training rows, as for `fit`.
+        y : None
+            Ignored.
+        sample_weight : array-like or str, optional
+            The weight of each row, as for `fit`.
 
         Returns
         -------
-        self
+        ParzenDensity
+            The density of all rows.
+
+        Examples
+        --------
+        >>> from countwise import ParzenDensity
+        >>> density = ParzenDensity().fit({"x": [1.0, 2.0]}).partial_fit({"x": [4.0]})
+        >>> density.n_rows_
+        3
         """
         return super().partial_fit(X, None, None, sample_weight)
 
     def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Take rows back, as if they had never been there.
+        """Remove rows from the density, as if they had never been in the training data.
 
         Parameters
         ----------
-        X, y, sample_weight
-            Rows that were given to `fit` or `partial_fit`.
+        X : table, path or iterator of frames
+            Rows that were passed to `fit` or `partial_fit`.
+        y : None
+            Ignored.
+        sample_weight : array-like or str, optional
+            The weight of each row, as for `fit`.
 
         Returns
         -------
-        self
+        ParzenDensity
+            The density of the remaining rows.
+
+        Examples
+        --------
+        >>> from countwise import ParzenDensity
+        >>> density = ParzenDensity().fit({"x": [1.0, 2.0, 4.0]}).forget({"x": [4.0]})
+        >>> density.n_rows_
+        2
         """
         return super().forget(X, None, sample_weight)
 
     def _infer_schema(self, frame: Frame) -> Schema:
         check_settings(self, unseen=("ignore", "error"))
-        return _checked_kinds(frame, self.types, self.bandwidth, self.kernel)
+        return _checked_schema(frame, self.types, self.bandwidth, self.kernel)
 
     def _terms(self, schema: Schema, target: str) -> list[Term]:
         rule = Parzen(self.bandwidth, self.kernel, self.cv, alone=True)
@@ -263,7 +338,7 @@ class ParzenDensity(TallyModel):
 
     @property
     def left_out_(self) -> dict[str, str]:
-        """The columns that are not in use, and why."""
+        """The excluded columns, and the reason for each."""
         self._check_fitted()
         return dict(self.density_.left_out)
 
@@ -278,47 +353,83 @@ class ParzenDensity(TallyModel):
     # -- predictions -------------------------------------------------------------------
 
     def _cells(self, frame: Frame) -> Floats:
-        """The rows of a frame as cells of the columns in use."""
+        """Return the rows of a frame as a matrix of the used columns."""
         table = encode_finite(self.schema_, frame, strict=self.unseen == "error")
         return chosen_cells(derive(table, self.terms_)[self.terms_[0].key], self.density_.columns)
 
     def score_samples(self, X: Any) -> Floats:
-        """Log f of each row; a missing cell is integrated out, so that a row without any has log 1 = 0."""
+        """Return log f(x) of each row; missing values are integrated out.
+
+        A row without any known value has log f = 0.
+
+        Parameters
+        ----------
+        X : table
+            Rows. Columns are matched by name, or by position if X is an array.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Log density of each row.
+
+        Examples
+        --------
+        >>> from countwise import ParzenDensity
+        >>> density = ParzenDensity(1.0).fit({"x": [0.0, 2.0]})
+        >>> density.score_samples({"x": [1.0, None]}).round(3).tolist()
+        [-1.419, 0.0]
+        """
         cells = self._cells(self._open(X))
         return self._kernels.log_density(cells)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """The log-likelihood of all rows together.
+        """Return the total log-likelihood of the rows.
 
         Parameters
         ----------
-        X : any table
-            The rows.
-        y : ignored
+        X : table
+            Rows. Columns are matched by name, or by position if X is an array.
+        y : None
+            Ignored.
 
         Returns
         -------
         float
+            Sum of `score_samples`.
+
+        Examples
+        --------
+        >>> from countwise import ParzenDensity
+        >>> round(ParzenDensity(1.0).fit({"x": [0.0, 2.0]}).score({"x": [1.0, 1.0]}), 3)
+        -2.838
         """
         return float(self.score_samples(X).sum())
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> Any:
-        """Rows drawn from the density.
+        """Draw random rows from the density.
 
         Parameters
         ----------
         n_samples : int, default=1
-            How many rows to draw.
-        random_state : int, Generator or None
-            A seed, or the generator to draw with.
+            Number of rows.
+        random_state : int, Generator or None, default=None
+            Seed or random generator. None draws different rows in each call.
 
         Returns
         -------
-        table of the kind that `fit` was given
+        table
+            The rows, of the same type of table that was passed to `fit`.
+
+        Examples
+        --------
+        >>> from countwise import ParzenDensity
+        >>> density = ParzenDensity(1.0).fit({"x": [0.0, 2.0]})
+        >>> len(density.sample(3, random_state=0)["x"])
+        3
         """
         self._check_fitted()
         if isinstance(n_samples, bool) or not isinstance(n_samples, int | np.integer) or n_samples < 1:
-            raise OptionError(f"n_samples must be a whole number of at least 1, not {n_samples!r}.")
+            raise OptionError(f"n_samples must be an integer, at least 1, not {n_samples!r}.")
         drawn = self._kernels.draw(int(n_samples), np.random.default_rng(random_state))
         cells, absent = dict(zip(self.density_.names, drawn.T, strict=True)), np.full(int(n_samples), np.nan)
         columns = {a.name: _as_given(a, cells.get(a.name, absent)) for a in self.schema_.attributes}
@@ -327,20 +438,23 @@ class ParzenDensity(TallyModel):
     # -- bandwidths -------------------------------------------------------------------------
 
     def bandwidth_curve(self, bandwidths: Any = None, *, cv: Any = None) -> Grid:
-        """Train and held-out log-likelihood against the bandwidth: the two curves of lecture 003.
+        """Return the training and held-out log-likelihood for a range of bandwidths.
+
+        The training likelihood always grows as the bandwidth shrinks. The held-out likelihood has a maximum at the
+        bandwidth that generalizes best.
 
         Parameters
         ----------
         bandwidths : array-like, optional
-            Which bandwidths, for one numeric column; else factors on the bandwidths in use. By default 41,
-            from a tenth of the bandwidth in use to ten times it.
-        cv : int, splitter or None
-            Folds; None leaves each row out in turn.
+            Bandwidths of the single numeric column; with several columns, factors on the bandwidths in use. If
+            omitted, 41 values from a tenth to ten times the bandwidths in use.
+        cv : int, splitter or None, default=None
+            Folds to hold out. None leaves out one row at a time.
 
         Returns
         -------
         Grid
-            "bandwidth", "train", "held_out".
+            Columns 'bandwidth', 'train' and 'held_out'.
 
         Examples
         --------
@@ -358,13 +472,13 @@ class ParzenDensity(TallyModel):
         return self._curve(self._tried(bandwidths), None if cv is None else folds_of(self._kernels, cv))
 
     def _tried(self, bandwidths: Any) -> Floats:
-        """The bandwidths, or factors, of a curve."""
+        """Return the bandwidths, or factors, of a curve."""
         if bandwidths is None:
             factors = np.geomspace(0.1, 10, 41)
             return factors * self._kernels.bandwidths[0] if self._one_bandwidth else factors
         tried = np.atleast_1d(np.asarray(bandwidths, dtype=np.float64))
         if tried.ndim != 1 or not len(tried) or not (np.isfinite(tried) & (tried > 0)).all():
-            raise OptionError(f"bandwidths must be numbers above 0, not {bandwidths!r}.")
+            raise OptionError(f"bandwidths must be a list of finite numbers above 0, not {bandwidths!r}.")
         return tried
 
     def _curve(self, tried: Floats, folds: Any) -> Grid:
@@ -373,15 +487,20 @@ class ParzenDensity(TallyModel):
         curve: dict[str, list[float]] = {"bandwidth": tried.tolist(), "train": [], "held_out": []}
         for h in tried.tolist():
             own = np.array([h]) if self._one_bandwidth else np.where(numeric, now * h, now)
-            other = self._kernels.with_widths(own)
+            other = self._kernels.with_bandwidths(own)
             curve["train"].append(train(other))
             curve["held_out"].append(held_out(other, folds))
         return Grid(curve)
 
-    # -- why ---------------------------------------------------------------------------
+    # -- explanations ------------------------------------------------------------------
 
     def summary(self) -> str:
-        """What was learned, in a few lines: rows and bandwidths.
+        """Return a short text about the fitted density: the number of rows and the bandwidths.
+
+        Returns
+        -------
+        str
+            The summary.
 
         Examples
         --------
@@ -397,20 +516,61 @@ class ParzenDensity(TallyModel):
         return "\n".join([head, *(f"  {line}" for line in lines)])
 
     def tables(self) -> dict[str, Grid]:
-        """What was learned, as tables: the bandwidths, and the curve that they were chosen by."""
+        """Return the bandwidths, and the curve of likelihoods that they were chosen from, as tables.
+
+        Returns
+        -------
+        dict of str to Grid
+            'bandwidths': the bandwidth of each column. 'curve': `bandwidth_curve_`, only for 'leave_one_out' and
+            'k_fold'.
+
+        Examples
+        --------
+        >>> from countwise import ParzenDensity
+        >>> print(ParzenDensity(1.5).fit({"x": [1.0, 2.0]}).tables()["bandwidths"])
+        column  bandwidth
+        x             1.5
+        """
         self._check_fitted()
         found = {"bandwidths": Grid({"column": list(self.bandwidths_), "bandwidth": list(self.bandwidths_.values())})}
         return found | ({"curve": self.bandwidth_curve_} if hasattr(self, "bandwidth_curve_") else {})
 
     def explain(self, X: Any, *, row: int = 0) -> Account:
-        """Which training rows carried the density at one row, and what each column added."""
+        """Explain the density at one row: the contributions of the training rows and of the columns.
+
+        Parameters
+        ----------
+        X : table
+            Rows. Columns are matched by name, or by position if X is an array.
+        row : int, default=0
+            Index of the row to explain. A negative index counts from the end.
+
+        Returns
+        -------
+        Account
+            The working. ``print`` shows it as text.
+
+        Examples
+        --------
+        >>> from countwise import ParzenDensity
+        >>> density = ParzenDensity(1.0).fit({"x": [0.0, 2.0]})
+        >>> print(density.explain({"x": [1.5]}))
+        f(x = 1.5) = 0.240791, log f = -1.42382
+        <BLANKLINE>
+        Largest contributions
+          training row  x  contribution
+                     1  2        73.1 %
+                     0  0        26.9 %
+          f = 0.240791; effective number of rows 1.65 of 2
+          bandwidths: x 1
+        """
         x = self._cells(one_row(self._open(X), row))[0]
         shown = ", ".join(f"{a.name} = {written(a, v)}" for a, v in zip(self.density_.attributes, x, strict=True))
-        notes = [f"{name} is left out ({why})." for name, why in self.density_.left_out.items()]
+        notes = [f"Not used: {name} ({why})." for name, why in self.density_.left_out.items()]
         if np.isnan(x).all():
-            return Account(f"f({shown}) = 1: no cell is there, so nothing is asked.", 0.0, (), tuple(notes))
+            return Account(f"f({shown}) = 1: every value is missing and integrated out.", 0.0, (), tuple(notes))
         log = float(self._kernels.log_density(x[None, :])[0])
-        sections = [carriers(self._kernels, x, self.density_.places[0], "Rows that carry it")]
+        sections = [rows_section(self._kernels, x, self.density_.places[0], "Largest contributions")]
         if len(x) > 1:
             sections.append(columns_section(self._kernels, x))
         return Account(f"f({shown}) = {probability(log)}, log f = {number(log)}", log, tuple(sections), tuple(notes))

@@ -1,4 +1,4 @@
-"""Which training rows carried a Parzen density, and what each column added to it."""
+"""Working of a Parzen density: the contributions of the training rows and of the columns."""
 
 from __future__ import annotations
 
@@ -13,62 +13,61 @@ from countwise.parzen.product_kernel import ProductKernelDensity
 from countwise.working import Grid, Section
 from countwise.working.numbers import number, percent, probability, signed
 
-__all__ = ["by_columns", "carriers", "columns_section"]
+__all__ = ["by_columns", "columns_section", "rows_section"]
 
 _MOST_ROWS = 5
 _MOST_COLUMNS = 12
 
 
-def carriers(density: ProductKernelDensity, x: Floats, places: Sequence[int], title: str) -> Section:
-    """The training rows whose kernels make up most of the density at a row."""
-    shares = density.carriers(x)
+def rows_section(density: ProductKernelDensity, x: Floats, places: Sequence[int], title: str) -> Section:
+    """Return the section with the training rows that contribute most to the density at a row."""
+    shares = density.contributions(x)
     log = float(density.log_density(x[None, :])[0])
     if not shares.any():
-        return Section(title, Grid({"row learned": []}), ("f = 0: no bump reaches the row.",))
+        return Section(title, Grid({"training row": []}), ("f = 0: no kernel reaches the row.",))
     order = np.argsort(-shares, kind="stable")[:_MOST_ROWS]
     order = order[shares[order] > 0]
-    # counted among the rows learned from: those without weight or class are none
-    table: dict[str, list[Any]] = {"row learned": [int(places[i]) for i in order]}
-    asked = [(j, a) for j, a in enumerate(density.attributes) if not np.isnan(x[j])][:_MOST_COLUMNS]
-    for j, a in asked:
+    # indices among the stored rows: rows of weight 0 or without a class are not counted
+    table: dict[str, list[Any]] = {"training row": [int(places[i]) for i in order]}
+    known = [(j, a) for j, a in enumerate(density.attributes) if not np.isnan(x[j])][:_MOST_COLUMNS]
+    for j, a in known:
         table[a.name] = [written(a, density.cells[i, j]) for i in order]
-    table["carries"] = [percent(float(shares[i]), certain=len(shares) == 1) for i in order]
+    table["contribution"] = [percent(float(shares[i]), certain=len(shares) == 1) for i in order]
     if len(order) < np.count_nonzero(shares):
         rest = float(1 - shares[order].sum())
         for key in table:
             table[key].append("")
-        table["row learned"][-1] = f"{len(shares) - len(order)} more"
-        table["carries"][-1] = percent(rest)
-    behind = 1 / float((shares**2).sum())
-    alike = f"as if {number(float(f'{behind:.3g}'))} of {len(shares)} rows carried it in equal parts"
-    lines = [f"f = {probability(log)}; {alike}"]
-    if len(asked) > 3:  # a longer row is not written out above
-        lines.insert(0, "x: " + ", ".join(f"{a.name} {written(a, x[j])}" for j, a in asked))
-    if any(np.isnan(density.cells[i, j]) for i in order for j, _ in asked):
-        lines.append("?: the density of the whole column stands for the kernel of a missing cell")
-    lines.append("bandwidths: " + ", ".join(f"{a.name} {number(float(density.bandwidths[j]))}" for j, a in asked))
+        table["training row"][-1] = f"{len(shares) - len(order)} more"
+        table["contribution"][-1] = percent(rest)
+    effective = 1 / float((shares**2).sum())
+    lines = [f"f = {probability(log)}; effective number of rows {number(float(f'{effective:.3g}'))} of {len(shares)}"]
+    if len(known) > 3:  # the title shows only short rows
+        lines.insert(0, "x: " + ", ".join(f"{a.name} {written(a, x[j])}" for j, a in known))
+    if any(np.isnan(density.cells[i, j]) for i in order for j, _ in known):
+        lines.append("?: missing; the marginal density of the column replaces the kernel")
+    lines.append("bandwidths: " + ", ".join(f"{a.name} {number(float(density.bandwidths[j]))}" for j, a in known))
     return Section(title, Grid(table), tuple(lines))
 
 
 def columns_section(density: ProductKernelDensity, x: Floats) -> Section:
-    """What each column adds to the density at a row, the others given."""
+    """Return the section with the density of each value given the values of the other columns."""
     known, added = np.flatnonzero(~np.isnan(x)), _added(density, x)
     table = _cells(density, x, known) | {
-        "f given the others": [probability(float(added[j])) for j in known],
+        "f given the other columns": [probability(float(added[j])) for j in known],
         "log": [signed(float(added[j])) for j in known],
     }
-    return Section("What each column adds, the others given", Grid(table))
+    return Section("Contribution of each column, given the others", Grid(table))
 
 
 def _cells(density: ProductKernelDensity, x: Floats, columns: Any) -> dict[str, list[str]]:
-    """The names and values of some columns of a row."""
+    """Return the names and values of some columns of a row."""
     attributes = [density.attributes[j] for j in columns]
     values = [written(a, x[j]) for a, j in zip(attributes, columns, strict=True)]
     return {"": [a.name for a in attributes], "value": values}
 
 
 def _added(density: ProductKernelDensity, x: Floats) -> Floats:
-    """Log of f(row) over f(row without the column): what each column adds, the others given; NaN if missing."""
+    """Return log f(row) - log f(row without the column) for each column; NaN if the value is missing."""
     known = np.flatnonzero(~np.isnan(x))
     rows = np.tile(x, (len(known) + 1, 1))
     for k, j in enumerate(known.tolist()):
@@ -83,15 +82,15 @@ def _added(density: ProductKernelDensity, x: Floats) -> Floats:
 def by_columns(
     densities: Sequence[ProductKernelDensity], x: Floats, classes: tuple[Any, ...], a: int, b: int
 ) -> Section:
-    """What each column adds, the others given, in the answer's class and in its rival's."""
+    """Return the section with the log-odds of the predicted class against its rival, by column given the others."""
     mine, other = _added(densities[a], x), _added(densities[b], x)
     known = np.flatnonzero(~np.isnan(x))
     with np.errstate(invalid="ignore"):
         odds = np.where(mine == other, 0.0, mine - other)
     order = known[np.argsort(-np.abs(np.nan_to_num(odds[known])), kind="stable")][:_MOST_COLUMNS]
     table = _cells(densities[a], x, order) | {
-        f"f given the others, {classes[a]}": [probability(float(mine[j])) for j in order],
-        f"f given the others, {classes[b]}": [probability(float(other[j])) for j in order],
+        f"f given the other columns, {classes[a]}": [probability(float(mine[j])) for j in order],
+        f"f given the other columns, {classes[b]}": [probability(float(other[j])) for j in order],
         "log-odds": [signed(float(odds[j])) for j in order],
     }
-    return Section(f"What each column says for {classes[a]} against {classes[b]}, the others given", Grid(table))
+    return Section(f"Log-odds of {classes[a]} against {classes[b]} by column, given the others", Grid(table))

@@ -1,4 +1,4 @@
-"""Pictures: displays and drawings by matplotlib, and some as SVG without it."""
+"""Plots: displays based on matplotlib, and drawings of trees, networks and decision regions as SVG."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What displays have in common: ways to labelled predictions, lines and bars that differ not by color alone."""
+"""Base classes of displays, and line styles that can be distinguished without color."""
 
 from __future__ import annotations
 
@@ -25,21 +25,32 @@ HATCHES = ("", "////", "....", "\\\\\\\\", "xxx", "++", "oo", "--", "**", "||")
 
 
 class Display:
-    """A picture that is made once and drawn where it is wanted, as scikit-learn has them.
+    """Base class of displays in the style of scikit-learn: the data are computed once and can be drawn repeatedly.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it was drawn last.
+        The axes of the last drawing.
     figure_ : matplotlib Figure
-        The figure around them.
+        The figure of these axes.
     """
 
     ax_: Any
     figure_: Any
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw it, on the given axes or on new ones."""
+        """Draw the display.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Axes to draw on. By default new ones.
+
+        Returns
+        -------
+        self
+            The display, with the axes in `ax_`.
+        """
         raise NotImplementedError
 
     def _place(self, ax: Any, size: tuple[float, float] = (6.4, 4.2)) -> Any:
@@ -48,9 +59,9 @@ class Display:
         return self.ax_
 
     def _labeled(self, x: str, y: str, legend: str = "best", *, square: bool = False) -> Self:
-        """Name the axes, and add a legend: beside them if it has many entries, none without entries."""
+        """Label the axes and add a legend, outside the axes if it has more than six entries."""
         self.ax_.set(xlabel=x, ylabel=y)
-        if square:  # two shares
+        if square:  # both axes are proportions
             self.ax_.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.02))
             self.ax_.set_aspect("equal", adjustable="box")
         handles, names = self.ax_.get_legend_handles_labels()
@@ -64,17 +75,17 @@ class Display:
 
 
 def line(i: int, points: int, most: int = 8) -> dict[str, Any]:
-    """The look of the i-th line: color, dashes and a mark at some of its points."""
+    """Return the style of the i-th line: color, dashes, and markers at some of its points."""
     color, mark = look(i)
     every = max(1, -(-points // most))
-    # lines of many points have their marks at different places, so that they do not cover each other
+    # the markers of long lines are shifted, so that they do not cover each other
     start = (i * every // 3) % every if points > 2 * most else 0
     return {"color": color, "linestyle": DASHES[i % len(DASHES)], "linewidth": 1.7, "marker": mark, "markersize": 5,
             "markevery": (start, every)}  # fmt: skip
 
 
 class PredictionDisplay(Display):
-    """A picture of what was predicted for rows whose class is known."""
+    """Base class of displays of predictions for rows with a known class."""
 
     _needs_proba: ClassVar[bool] = True
 
@@ -82,69 +93,118 @@ class PredictionDisplay(Display):
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, *, sample_weight: Any = None, ax: Any = None, **options: Any
     ) -> Self:
-        """Draw what a fitted classifier predicts.
+        """Draw the predictions of a fitted classifier.
 
         Parameters
         ----------
         estimator : classifier
-            Fitted.
+            A fitted classifier.
         X : any table
+            The rows to predict.
         y : array-like or str
-            The class of each row, or the name of its column.
+            The true class of each row, or the name of its column in X. Rows without a class are ignored.
         sample_weight : array-like, optional
+            Weight of each row.
         ax : matplotlib Axes, optional
+            Axes to draw on. By default new ones.
         **options
-            See `from_answers`.
+            Further options of `from_answers`.
+
+        Returns
+        -------
+        Display
+            The display, with the axes in `ax_`.
+
+        Examples
+        --------
+        >>> from countwise import NaiveBayesClassifier, samples
+        >>> from countwise.plots import ConfusionDisplay
+        >>> tennis = samples.load("tennis")
+        >>> model = NaiveBayesClassifier().fit(tennis.X, tennis.y)
+        >>> ConfusionDisplay.from_estimator(model, tennis.X, tennis.y).table.tolist()
+        [[4.0, 1.0], [0.0, 9.0]]
         """
-        told = predicted_by(estimator, X, y, sample_weight, proba=cls._needs_proba)
+        predictions = predicted_by(estimator, X, y, sample_weight, proba=cls._needs_proba)
         if cls._needs_proba and options.get("name") is None:
             options["name"] = type(estimator).__name__
-        return cls.from_answers(told, ax=ax, **options)
+        return cls.from_answers(predictions, ax=ax, **options)
 
     @classmethod
     def from_predictions(
         cls, y_true: Any, y_proba: Any, *, classes: Any = None, sample_weight: Any = None, pos_label: Any = None,
         ax: Any = None, **options: Any,
     ) -> Self:  # fmt: skip
-        """Draw given probabilities.
+        """Draw given class probabilities.
 
         Parameters
         ----------
         y_true : array-like
-            The class of each row.
-        y_proba : array-like, shape (rows, classes) or (rows,)
-            P(class | row); one number a row is the probability of the second of two classes, or of `pos_label`.
+            The true class of each row. Rows without a class are ignored.
+        y_proba : array-like of shape (n_rows, n_classes) or (n_rows,)
+            P(class | row). A one-dimensional array contains the probability of `pos_label`, by default the second of
+            two classes.
         classes : sequence, optional
-            What the columns stand for; by default the classes in `y_true`, ascending.
+            The classes of the columns of `y_proba`. By default the classes in `y_true`, in ascending order.
         sample_weight : array-like, optional
-        pos_label, ax, **options
-            See `from_answers`.
+            Weight of each row.
+        pos_label : class, optional
+            Draw only this class. By default the second of two classes.
+        ax : matplotlib Axes, optional
+            Axes to draw on. By default new ones.
+        **options
+            Further options of `from_answers`.
+
+        Returns
+        -------
+        Display
+            The display, with the axes in `ax_`.
+
+        Examples
+        --------
+        >>> from countwise.plots import ROCDisplay
+        >>> ROCDisplay.from_predictions([0, 1, 1, 0], [0.1, 0.9, 0.4, 0.5]).roc_auc
+        {1: 0.75}
         """
-        told = predictions_from(y_true, y_proba, None, classes, sample_weight, pos_label)
-        return cls.from_answers(told, ax=ax, **{"pos_label": pos_label, **options})
+        predictions = predictions_from(y_true, y_proba, None, classes, sample_weight, pos_label)
+        return cls.from_answers(predictions, ax=ax, **{"pos_label": pos_label, **options})
 
     @classmethod
     def from_answers(cls, answers: Predictions, *, ax: Any = None) -> Self:
-        """Draw predictions such as those of `cross_validate`."""
+        """Draw a `Predictions` object, such as the attribute `predictions` of the result of `cross_validate`.
+
+        Parameters
+        ----------
+        answers : Predictions
+            The predictions, with the true classes.
+        ax : matplotlib Axes, optional
+            Axes to draw on. By default new ones.
+
+        Returns
+        -------
+        Display
+            The display, with the axes in `ax_`.
+        """
         raise NotImplementedError
 
     @staticmethod
     def _refuse_without_proba(answers: Predictions, name: str | None) -> None:
         if np.isnan(answers.proba).any():
-            raise OptionError(f"{name or 'The learner'} has no probabilities: there is nothing to draw.")
+            raise OptionError(f"{name or 'The learner'} has no probabilities; this plot needs them.")
 
 
-# -- rows whose class is known ----------------------------------------------------------------------
+# -- predictions of rows with a known class ---------------------------------------------------------
 
 
 def predicted_by(estimator: Any, X: Any, y: Any, sample_weight: Any = None, *, proba: bool = True) -> Predictions:
-    """What a fitted classifier predicts for rows; `y` is the class of each, or the name of its column."""
+    """Predict rows by a fitted classifier; `y` contains the true classes, or is the name of their column."""
     if not hasattr(estimator, "classes_"):
-        raise OptionError(f"This {type(estimator).__name__} is not fitted, or is no classifier.", hint="fit it.")
+        raise OptionError(
+            f"This {type(estimator).__name__} is not fitted, or is not a classifier.", hint="use a fitted classifier."
+        )
     if proba and not hasattr(estimator, "predict_proba"):
-        raise OptionError(f"{type(estimator).__name__} has no predict_proba.")
+        raise OptionError(f"{type(estimator).__name__} has no predict_proba; this plot needs probabilities.")
     frame = frame_of(X)
-    if isinstance(y, str) and y in getattr(estimator, "feature_names_in_", ()):  # to others it is a column unmet
+    if isinstance(y, str) and y in getattr(estimator, "feature_names_in_", ()):  # the model also uses it as input
         column: Any = column_of(frame, y)
     else:
         X, frame, column, _ = apart(X, frame, y)
@@ -156,13 +216,13 @@ def predicted_by(estimator: Any, X: Any, y: Any, sample_weight: Any = None, *, p
 
 
 def _coded(column: Any, names: Sequence[Any]) -> tuple[Nominal, Indices, Indices]:
-    """All classes, those named before those that only the rows have; their codes, and the rows that have one."""
+    """Return the known classes followed by new ones, the class codes of the rows, and the rows with a class."""
     own = Nominal("y", grows=True).learn(column).values
     target = Nominal("y", tuple(dict.fromkeys((*names, *own))))
     codes = target.encode(column).astype(np.int64)
     known = np.flatnonzero(codes < len(target.values))
     if not len(known):
-        raise TableError("No row has a class.")
+        raise TableError("The class of every row is missing; there is nothing to draw.")
     return target, codes, known
 
 
@@ -174,7 +234,7 @@ def predictions_from(
     sample_weight: Any = None,
     pos_label: Any = None,
 ) -> Predictions:
-    """The same from arrays; rows without a class are left out, a class that is new has probability 0."""
+    """Return predictions from arrays; rows without a class are ignored, and a new class has probability 0."""
     column = series_of(y)[0]
     if classes is None:
         own = Nominal("y", grows=True).learn(column).values
@@ -185,27 +245,30 @@ def predictions_from(
     target, codes, known = _coded(column, names)
     weights = weights_of(sample_weight, len(codes))
     if proba is not None and np.ndim(proba) == 1 and len(names) == 2 and pos_label == names[0]:
-        proba = 1.0 - np.asarray(proba, dtype=np.float64)  # given of the first class
-    shares = np.full((len(codes), len(target.values)), np.nan)
+        proba = 1.0 - np.asarray(proba, dtype=np.float64)  # they are of the first class
+    probabilities = np.full((len(codes), len(target.values)), np.nan)
     if proba is not None:
-        shares = _shares(proba, len(codes), len(names), len(target.values))
-    answered = None
+        probabilities = _probabilities(proba, len(codes), len(names), len(target.values))
+    predicted_codes = None
     if predicted is not None:
         places = {c: i for i, c in enumerate(target.values)}
-        answered = np.array([places.get(plain(c), -1) for c in predicted], dtype=np.int64)
-        if len(answered) != len(codes) or (answered < 0).any():
-            raise TableError(f"Each of the {len(codes)} rows needs a prediction among {listed(places)}.")
-    codes = np.minimum(codes, len(target.values) - 1)  # of rows that are left out now
-    return Predictions(tuple(target.values), codes, shares, answered, weights).take(known)
+        predicted_codes = np.array([places.get(plain(c), -1) for c in predicted], dtype=np.int64)
+        if len(predicted_codes) != len(codes) or (predicted_codes < 0).any():
+            raise TableError(f"Each of the {len(codes)} rows needs one predicted class among {listed(places)}.")
+    codes = np.minimum(codes, len(target.values) - 1)  # rows without a class are dropped in the next line
+    return Predictions(tuple(target.values), codes, probabilities, predicted_codes, weights).take(known)
 
 
-def _shares(proba: Any, rows: int, given: int, all_classes: int) -> Floats:
-    shares = np.asarray(proba, dtype=np.float64)
-    if shares.ndim == 1 and given == 2:
-        shares = np.column_stack([1 - shares, shares])
-    if shares.shape != (rows, given):
-        raise TableError(f"Probabilities have the shape {shares.shape}; there are {rows} rows and {given} classes.",
-                         hint="give `classes` in the order of the columns.")  # fmt: skip
-    if not ((shares >= 0) & (shares <= 1 + 1e-9)).all():
-        raise TableError("Probabilities lie between 0 and 1.")
-    return np.column_stack([shares, np.zeros((rows, all_classes - given))])
+def _probabilities(proba: Any, rows: int, given: int, all_classes: int) -> Floats:
+    probabilities = np.asarray(proba, dtype=np.float64)
+    if probabilities.ndim == 1 and given == 2:
+        probabilities = np.column_stack([1 - probabilities, probabilities])
+    if probabilities.shape != (rows, given):
+        raise TableError(
+            f"Probabilities have the shape {probabilities.shape}; {rows} rows and {given} classes need the shape "
+            f"({rows}, {given}).",
+            hint="pass `classes` in the order of the columns.",
+        )
+    if not ((probabilities >= 0) & (probabilities <= 1 + 1e-9)).all():
+        raise TableError("Probabilities must be between 0 and 1.")
+    return np.column_stack([probabilities, np.zeros((rows, all_classes - given))])

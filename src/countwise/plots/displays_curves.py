@@ -1,4 +1,4 @@
-"""Learning curves and validation curves, drawn."""
+"""Displays of learning curves, validation curves and feature-selection searches."""
 
 from __future__ import annotations
 
@@ -17,26 +17,34 @@ __all__ = ["LearningCurveDisplay", "ValidationCurveDisplay", "plot_bandwidth", "
 
 
 class LearningCurveDisplay(Display):
-    """Scores on the rows learned from (dashed) and on others (solid), by how many were learned from.
+    """Learning curve: test scores (solid) and training scores (dashed) by the number of training rows.
 
-    Of shares of right answers the errors are drawn: the apparent error and the true error. Bands reach one deviation
-    of the repeats to either side.
+    For accuracy and balanced accuracy the error rates 1 - score are drawn. Bands show one standard deviation over the
+    repeats on either side of the mean.
 
     Parameters
     ----------
     train_sizes : array-like of int
-        How many rows were learned from.
-    train_scores, test_scores : array of shape (sizes, repeats), or mapping of learner to such
-    score_name : str, default="score"
+        Numbers of training rows.
+    train_scores : array-like of shape (n_sizes, n_repeats), or mapping of learner to such arrays
+        Scores on the training rows.
+    test_scores : array-like of shape (n_sizes, n_repeats), or mapping of learner to such arrays
+        Scores on the held-out rows.
+    score_name : str, default='score'
+        Name of the score.
     error : bool, optional
-        Whether 1 - score is drawn; by default for accuracy and balanced accuracy.
+        Whether to draw 1 - score. By default True for accuracy and balanced accuracy.
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-    lines_ : list of matplotlib lines
-        For each learner that of others, and that of the rows learned from.
-    fill_between_ : list of matplotlib bands
+    ax_ : matplotlib Axes
+        The axes of the last drawing.
+    figure_ : matplotlib Figure
+        The figure of these axes.
+    lines_ : list of matplotlib Line2D
+        For each learner the line of test scores and the line of training scores.
+    fill_between_ : list of matplotlib PolyCollection
+        The bands.
 
     Examples
     --------
@@ -46,7 +54,7 @@ class LearningCurveDisplay(Display):
     >>> curve = learning_curve(NaiveBayesClassifier(), birds.X, birds.y, train_sizes=[20, 60, 200], repeats=3)
     >>> shown = LearningCurveDisplay.from_curve(curve)  # or curve.plot()
     >>> shown.ax_.get_xlabel(), shown.ax_.get_ylabel(), len(shown.lines_)
-    ('rows learned from', 'error', 2)
+    ('training rows', 'error', 2)
     """
 
     def __init__(
@@ -58,7 +66,7 @@ class LearningCurveDisplay(Display):
         self.score_name = score_name
         self.error = score_name in ("accuracy", "balanced_accuracy") if error is None else error
         if list(self.train_scores) != list(self.test_scores):
-            raise TableError("The learners of the scores on rows learned from and on others differ.")
+            raise TableError("train_scores and test_scores must have the same learners in the same order.")
 
     def _named(self, scores: Any) -> dict[str, Floats]:
         given = scores if isinstance(scores, Mapping) else {"": scores}
@@ -66,44 +74,81 @@ class LearningCurveDisplay(Display):
         for name, values in found.items():
             if values.ndim != 2 or len(values) != len(self.train_sizes):
                 raise TableError(
-                    f"The scores {f'of {name} ' if name else ''}have the shape {values.shape}; "
-                    f"there are {len(self.train_sizes)} sizes."
+                    f"The scores {f'of {name} ' if name else ''}have the shape {values.shape}; they need a row for "
+                    f"each of the {len(self.train_sizes)} sizes and a column for each repeat."
                 )
         return found
 
     @classmethod
     def from_curve(cls, curve: Any, *, ax: Any = None) -> Self:
-        """Draw a `LearningCurve`."""
+        """Draw the result of `learning_curve`.
+
+        Parameters
+        ----------
+        curve : LearningCurve
+            The learning curve.
+        ax : matplotlib Axes, optional
+            Axes to draw on. By default new ones.
+
+        Returns
+        -------
+        LearningCurveDisplay
+            The display, with the axes in `ax_`.
+
+        Examples
+        --------
+        >>> from countwise import NaiveBayesClassifier, learning_curve, samples
+        >>> from countwise.plots import LearningCurveDisplay
+        >>> birds = samples.load("penguins")
+        >>> curve = learning_curve(NaiveBayesClassifier(), birds.X, birds.y, train_sizes=[20, 200], repeats=2)
+        >>> LearningCurveDisplay.from_curve(curve).ax_.get_ylabel()
+        'error'
+        """
         return cls(
             train_sizes=curve.train_sizes, train_scores=curve.train, test_scores=curve.test, score_name=curve.scoring
         ).plot(ax)
 
     def plot(self, ax: Any = None, *, band: bool = True) -> Self:
-        """Draw it, on the given axes or on new ones.
+        """Draw the learning curve.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
+            Axes to draw on. By default new ones.
         band : bool, default=True
-            Whether the deviation of the repeats is drawn; of several learners only that on other rows.
+            Whether to draw the standard deviation over the repeats. With several learners, only that of the test
+            scores is drawn.
+
+        Returns
+        -------
+        self
+            The display, with the axes in `ax_`.
+
+        Examples
+        --------
+        >>> from countwise.plots import LearningCurveDisplay
+        >>> shown = LearningCurveDisplay(train_sizes=[10, 100], train_scores=[[0.9, 1.0], [0.8, 0.9]],
+        ...                              test_scores=[[0.6, 0.5], [0.7, 0.8]], score_name="roc_auc")
+        >>> shown.plot(band=False).ax_.get_ylabel()
+        'roc auc'
         """
         ax = self._place(ax)
         self.lines_, self.fill_between_ = [], []
         several = len(self.test_scores) > 1
-        words = ("true error", "apparent error") if self.error else ("other rows", "rows learned from")
+        words = ("test error", "training error") if self.error else ("test score", "training score")
         for i, name in enumerate(self.test_scores):
             style = line(i, len(self.train_sizes), most=20)
             for scores, dashes, wide, word in zip(
                 (self.test_scores[name], self.train_scores[name]), ("-", "--"), (1.8, 1.2), words, strict=True
             ):
-                mean, deviation = _over_repeats(1 - scores if self.error else scores)
+                mean, sd = _over_repeats(1 - scores if self.error else scores)
                 look = {**style, "linestyle": dashes, "linewidth": wide}
                 if dashes == "--":
                     look["markerfacecolor"] = "white"
-                told = (name if dashes == "-" else None) if several else word
-                self.lines_ += ax.plot(self.train_sizes, mean, label=told, **look)
+                label = (name if dashes == "-" else None) if several else word
+                self.lines_ += ax.plot(self.train_sizes, mean, label=label, **look)
                 if band and scores.shape[1] > 1 and (dashes == "-" or not several):
-                    ends = (mean - deviation, mean + deviation)
+                    ends = (mean - sd, mean + sd)
                     self.fill_between_.append(
                         ax.fill_between(self.train_sizes, *ends, color=style["color"], alpha=0.13, linewidth=0)
                     )
@@ -117,43 +162,50 @@ class LearningCurveDisplay(Display):
         means = np.concatenate([_over_repeats(scores)[0] for scores in every])
         means = means[np.isfinite(means)]
         if self.score_name == "log_loss" and len(means) and 0 < 50 * means.min() < means.max():
-            ax.set_yscale("log")  # who is sure and wrong pays any price
-        told = self.score_name.replace("_", " ")
-        error = "error" if self.score_name == "accuracy" else f"1 - {told}"
-        return self._labeled("rows learned from", error if self.error else told)
+            ax.set_yscale("log")  # the log loss of a confident wrong prediction is unbounded
+        label = self.score_name.replace("_", " ")
+        error = "error" if self.score_name == "accuracy" else f"1 - {label}"
+        return self._labeled("training rows", error if self.error else label)
 
 
 def _over_repeats(scores: Floats) -> tuple[Floats, Floats]:
-    """Means and deviations over the repeats that have a score."""
-    known = ~np.isnan(scores)  # what is infinite in one repeat is infinite on average
+    """Return means and standard deviations over the repeats that have a score."""
+    known = ~np.isnan(scores)  # an infinite score makes the mean infinite
     n = known.sum(axis=1)
     total = np.where(known, scores, 0.0).sum(axis=1)
     mean = np.divide(total, n, out=np.full(len(n), np.nan), where=n > 0)
     with np.errstate(invalid="ignore"):
-        gaps = np.where(known, scores - mean[:, None], 0.0)
-    deviation = np.sqrt((gaps**2).sum(axis=1) / np.maximum(n - 1, 1))
-    return mean, deviation
+        residuals = np.where(known, scores - mean[:, None], 0.0)
+    sd = np.sqrt((residuals**2).sum(axis=1) / np.maximum(n - 1, 1))
+    return mean, sd
 
 
 class ValidationCurveDisplay(Display):
-    """A score on training rows (dashed) and on held-out rows (solid), against a setting; the best value is marked.
+    """Validation curve: held-out scores (solid) and training scores (dashed) against a parameter.
+
+    The best value is marked with a ring.
 
     Parameters
     ----------
     param_name : str
-        The setting.
+        Name of the parameter.
     param_range : sequence
-        The values tried.
-    train, held_out : sequence of float
-        The scores.
+        The parameter values.
+    train : sequence of float
+        Score on the training rows for each value.
+    held_out : sequence of float
+        Score on the held-out rows for each value.
     best : value, optional
         The value to mark.
-    score_name : str, default="score"
-        Log-likelihoods and mean log probabilities are drawn over a logarithmic axis.
+    score_name : str, default='score'
+        Name of the score. For log-likelihoods and mean log probabilities the parameter axis is logarithmic.
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
+    ax_ : matplotlib Axes
+        The axes of the last drawing.
+    figure_ : matplotlib Figure
+        The figure of these axes.
 
     Examples
     --------
@@ -172,16 +224,60 @@ class ValidationCurveDisplay(Display):
         self.param_range = list(param_range)
         self.train, self.held_out = (np.asarray(v, dtype=np.float64) for v in (train, held_out))
         if not len(self.param_range) == len(self.train) == len(self.held_out) or not self.param_range:
-            raise TableError(f"The values of {param_name} and the scores are empty, or differ in length.")
+            raise TableError(
+                f"The values of {param_name} and the scores are empty or differ in length: {len(self.param_range)} "
+                f"values, {len(self.train)} training scores, {len(self.held_out)} held-out scores."
+            )
 
     @classmethod
     def from_curve(cls, curve: Any, *, ax: Any = None) -> Self:
-        """Draw a `ValidationCurve`."""
+        """Draw the result of `validation_curve`.
+
+        Parameters
+        ----------
+        curve : ValidationCurve
+            The validation curve.
+        ax : matplotlib Axes, optional
+            Axes to draw on. By default new ones.
+
+        Returns
+        -------
+        ValidationCurveDisplay
+            The display, with the axes in `ax_`.
+
+        Examples
+        --------
+        >>> from countwise import NeighborsClassifier, samples, validation_curve
+        >>> from countwise.plots import ValidationCurveDisplay
+        >>> birds = samples.load("penguins")
+        >>> curve = validation_curve(NeighborsClassifier(), birds.X, birds.y, param_range=[1, 5, 25])
+        >>> ValidationCurveDisplay.from_curve(curve).ax_.get_xlabel()
+        'number of neighbors k'
+        """
         return cls(param_name=curve.param_name, param_range=curve.param_range, train=curve.train,
                    held_out=curve.held_out, best=curve.best, score_name=curve.scoring).plot(ax)  # fmt: skip
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw it, on the given axes or on new ones."""
+        """Draw the validation curve.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Axes to draw on. By default new ones.
+
+        Returns
+        -------
+        self
+            The display, with the axes in `ax_`.
+
+        Examples
+        --------
+        >>> from countwise.plots import ValidationCurveDisplay
+        >>> shown = ValidationCurveDisplay(param_name="max_depth", param_range=[1, 2], train=[0.8, 0.9],
+        ...                                held_out=[0.7, 0.8])
+        >>> shown.plot().ax_.get_xlabel()
+        'max depth'
+        """
         ax = self._place(ax)
         if self.score_name == "log_likelihood" or self.score_name.startswith("mean log"):
             name = self._over_bandwidths(ax)
@@ -196,11 +292,11 @@ class ValidationCurveDisplay(Display):
         ax.plot(places, self.train, "--", color=QUIET, marker="s" if few else None, markersize=3.5,
                 markerfacecolor="white", linewidth=1.2, label="training rows")  # fmt: skip
         ax.plot(places, self.held_out, "-", color=INK, marker="o" if few else None, markersize=4, linewidth=1.8,
-                label="rows held out")  # fmt: skip
+                label="held-out rows")  # fmt: skip
         if self.best is not None and self.best in self.param_range:
             at = self.param_range.index(self.best)
-            told = number(float(self.best)) if numeric else str(self.best)
-            _ring(ax, float(places[at]), float(self.held_out[at]), f"best {self.param_name}: {told}")
+            label = number(float(self.best)) if numeric else str(self.best)
+            _ring(ax, float(places[at]), float(self.held_out[at]), f"best {self.param_name}: {label}")
         ax.margins(y=0.12)
         if numeric:
             ax.xaxis.get_major_locator().set_params(integer=bool((places % 1 == 0).all()))
@@ -209,21 +305,24 @@ class ValidationCurveDisplay(Display):
         return "number of neighbors k" if self.param_name == "n_neighbors" else self.param_name.replace("_", " ")
 
     def _over_bandwidths(self, ax: Any) -> str:
-        """A likelihood falls without end where a kernel is narrow: that part is cut off."""
+        """Draw log-likelihoods; the steep drop at small bandwidths is cut off."""
         values = np.asarray(self.param_range, dtype=np.float64)
         if not (values > 0).all():
-            raise TableError(f"{self.param_name} must be above 0 to be drawn, not {number(float(values.min()))}.")
+            raise TableError(
+                f"The values of {self.param_name} must be > 0 for a logarithmic axis, but the smallest is "
+                f"{number(float(values.min()))}."
+            )
         order = np.argsort(values, kind="stable")
         values, train, held_out = values[order], self.train[order], self.held_out[order]
         low, high = _heights(train, held_out)
         _logarithmic(ax, values[0], values[-1])
-        both = ((train, "--", QUIET, "training rows"), (held_out, "-", INK, "rows held out"))
+        both = ((train, "--", QUIET, "training rows"), (held_out, "-", INK, "held-out rows"))
         for scores, style, color, name in both:
             drawn = ~np.isnan(scores)
-            shown = np.clip(scores[drawn], low - 9 * (high - low), high + 9 * (high - low))  # infinity is far away
+            shown = np.clip(scores[drawn], low - 9 * (high - low), high + 9 * (high - low))  # clips infinity
             ax.plot(values[drawn], shown, style, color=color, linewidth=1.8, label=name)
         fine = np.isfinite(held_out)
-        if self.best is not None and fine.any():  # it may lie between two of the values tried
+        if self.best is not None and fine.any():  # the best value may lie between two of the values
             best = float(self.best)
             peak = float(np.interp(np.log(best), np.log(values[fine]), held_out[fine]))
             _ring(ax, best, peak, f"best {self.param_name}")
@@ -235,21 +334,23 @@ class ValidationCurveDisplay(Display):
 
 
 def plot_bandwidth(density: Any, ax: Any = None) -> Any:
-    """The log-likelihood of training rows and of held-out rows, against the bandwidth of a kernel.
+    """Draw the log-likelihood of training rows and of held-out rows against the bandwidth of a kernel.
 
-    The narrower the kernel, the better it fits the rows that it was made from; held-out rows fit best somewhere
-    between. That bandwidth is marked with a ring.
+    The log-likelihood of the training rows grows as the bandwidth shrinks, whereas that of held-out rows has a
+    maximum. The best bandwidth is marked with a ring.
 
     Parameters
     ----------
     density : estimator
-        Fitted, with `bandwidth_curve_` (columns "bandwidth", "train" and "held_out") and `best_bandwidth_`.
+        A fitted density estimator with `bandwidth_curve_` (columns "bandwidth", "train" and "held_out") and
+        `best_bandwidth_`, or with a method `bandwidth_curve`.
     ax : matplotlib Axes, optional
-        Where to draw.
+        Axes to draw on. By default new ones.
 
     Returns
     -------
     matplotlib Axes
+        The axes with the plot.
 
     Examples
     --------
@@ -261,18 +362,20 @@ def plot_bandwidth(density: Any, ax: Any = None) -> Any:
     ('log', 'bandwidth')
     """
     curve = getattr(density, "bandwidth_curve_", None)
-    if curve is None and hasattr(density, "bandwidth_curve"):  # of a bandwidth that was given, or set by a rule
+    if curve is None and hasattr(density, "bandwidth_curve"):  # the bandwidth was not selected by a search
         curve = density.bandwidth_curve()
     if curve is None:
         raise OptionError(
-            f"This {type(density).__name__} has no bandwidth curve: its bandwidth was given, or it is not fitted.",
+            f"This {type(density).__name__} has no bandwidth curve: it is not fitted, or its bandwidth was given.",
             hint='fit it with bandwidth="leave_one_out" or bandwidth="k_fold".',
         )
     lost = [name for name in ("bandwidth", "train", "held_out") if name not in curve]
     if lost:
-        raise TableError(f"The bandwidth curve has no column {lost[0]!r}.")
+        raise TableError(
+            f"The bandwidth curve has no column {lost[0]!r}; it needs 'bandwidth', 'train' and 'held_out'."
+        )
     several = len(getattr(density, "bandwidths_", ())) > 1
-    shown = ValidationCurveDisplay(param_name="factor on the bandwidths" if several else "bandwidth",
+    shown = ValidationCurveDisplay(param_name="bandwidth factor" if several else "bandwidth",
                                    param_range=curve["bandwidth"], train=curve["train"], held_out=curve["held_out"],
                                    score_name="log_likelihood")  # fmt: skip
     held_out = np.nan_to_num(shown.held_out, nan=-np.inf)
@@ -281,29 +384,38 @@ def plot_bandwidth(density: Any, ax: Any = None) -> Any:
 
 
 def plot_search(search: Any, ax: Any = None) -> Any:
-    """The score of a `WrapperSelector` against the number of attributes.
+    """Draw the scores of a `WrapperSelector` against the number of attributes.
 
-    Each subset that was scored is a dot; the line is the path taken (for an exhaustive search the
-    best of each size), and the ring is the choice.
+    Each dot is an evaluated subset. The line is the path of the search, or the best subset of each size for an
+    exhaustive search. A ring marks the selected subset.
 
     Parameters
     ----------
     search : WrapperSelector
-        Fitted.
+        A fitted selector.
     ax : matplotlib Axes, optional
-        Where to draw.
+        Axes to draw on. By default new ones.
 
     Returns
     -------
     matplotlib Axes
+        The axes with the plot.
+
+    Examples
+    --------
+    >>> from countwise import WrapperSelector, samples
+    >>> from countwise.plots import plot_search
+    >>> tennis = samples.load("tennis")
+    >>> plot_search(WrapperSelector(cv=2).fit(tennis.X, tennis.y)).get_ylabel()
+    'cross-validated score'
     """
     ax = axes(ax)
     sizes = [len(subset) for subset in search.scores_]
-    ax.scatter(sizes, list(search.scores_.values()), s=12, color=SOFT, label="subsets scored", zorder=1)
-    label = "best of each size" if search.direction == "exhaustive" else "path taken"
+    ax.scatter(sizes, list(search.scores_.values()), s=12, color=SOFT, label="evaluated subsets", zorder=1)
+    label = "best of each size" if search.direction == "exhaustive" else "path of the search"
     ax.plot(search.path_["attributes"], search.path_["score"], "o-", color=INK, markersize=4, label=label, zorder=2)
     chosen = int(search.support_.sum())
-    _ring(ax, chosen, search.score_, f"chosen: {chosen}")
+    _ring(ax, chosen, search.score_, f"selected: {chosen}")
     names = search.get_feature_names_out().tolist()
     if len(names) <= 4:
         ax.annotate(", ".join(names), (chosen, search.score_), (0, 10), textcoords="offset points", ha="center",
@@ -320,7 +432,7 @@ def plot_search(search: Any, ax: Any = None) -> Any:
 
 
 def _heights(train: Floats, held_out: Floats) -> tuple[float, float]:
-    """What to show: the curves about the best value; the fall at tiny values leaves the picture below."""
+    """Return the limits of the y axis: around the best value, without the steep drop at small bandwidths."""
     fine = held_out[np.isfinite(held_out)]
     known = np.concatenate([train[np.isfinite(train)], fine])
     if not len(known):
@@ -339,7 +451,7 @@ def _ring(ax: Any, x: float, y: float, label: str) -> None:
 
 
 def _logarithmic(ax: Any, low: float, high: float) -> None:
-    """A logarithmic x; of few powers of ten some numbers between them too."""
+    """Make the x axis logarithmic, with additional ticks at 2 and 5 if it covers few powers of ten."""
     from matplotlib.ticker import LogLocator
 
     ax.set_xscale("log")

@@ -1,4 +1,4 @@
-"""ROC, precision and recall, and calibration, drawn."""
+"""Displays of ROC curves, precision-recall curves and calibration curves."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from countwise.plots.style import QUIET, SOFT
 
 __all__ = ["CalibrationDisplay", "PrecisionRecallDisplay", "ROCDisplay"]
 
-_MOST = 10  # lines in one picture
+_MOST = 10  # lines in one plot
 
 
 class _ByClass(PredictionDisplay):
-    """A curve for each class against all others; of two classes that of the positive one."""
+    """One-vs-rest curves of all classes; with two classes, the curve of the positive class."""
 
-    summary: ClassVar[str]  # what the number in the legend is called
+    summary: ClassVar[str]  # name of the number in the legend
     _axes: ClassVar[tuple[str, str]]
-    _legend: ClassVar[str]  # where it stands
-    _chance: ClassVar[bool] = False  # whether the diagonal is drawn
+    _legend: ClassVar[str]  # its location
+    _chance: ClassVar[bool] = False  # whether to draw the diagonal
     _style: ClassVar[dict[str, Any]] = {}
 
     def __init__(
@@ -42,16 +42,32 @@ class _ByClass(PredictionDisplay):
     def from_answers(
         cls, answers: Predictions, *, pos_label: Any = None, name: str | None = None, ax: Any = None
     ) -> Self:
-        """Draw predictions such as those of `cross_validate`.
+        """Draw a `Predictions` object, such as the attribute `predictions` of the result of `cross_validate`.
 
         Parameters
         ----------
         answers : Predictions
+            The predictions, with the true classes.
         pos_label : class, optional
-            Draw this class alone; of two classes the second by default.
+            Draw only this class. By default the second of two classes, and all of more than two.
         name : str, optional
-            For the legend; the estimator's by default.
+            Name of the learner in the legend.
         ax : matplotlib Axes, optional
+            Axes to draw on. By default new ones.
+
+        Returns
+        -------
+        Display
+            The display, with the axes in `ax_`.
+
+        Examples
+        --------
+        >>> from countwise import NaiveBayesClassifier, cross_validate, samples
+        >>> from countwise.plots import ROCDisplay
+        >>> tennis = samples.load("tennis")
+        >>> found = cross_validate(NaiveBayesClassifier(), tennis.X, tennis.y, cv=7)
+        >>> ROCDisplay.from_answers(found.predictions).ax_.get_xlabel()
+        'false positive rate'
         """
         cls._refuse_without_proba(answers, name)
         classes = list(answers.classes)
@@ -64,7 +80,26 @@ class _ByClass(PredictionDisplay):
         return cls(curves, numbers, name=name).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw it, on the given axes or on new ones."""
+        """Draw the curves.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Axes to draw on. By default new ones. Curves of several learners can share axes.
+
+        Returns
+        -------
+        self
+            The display, with the axes in `ax_`.
+
+        Examples
+        --------
+        >>> from countwise.plots import ROCDisplay
+        >>> one = ROCDisplay.from_predictions([0, 1, 1, 0], [0.1, 0.9, 0.4, 0.5], name="one")
+        >>> other = ROCDisplay.from_predictions([0, 1, 1, 0], [0.3, 0.8, 0.6, 0.2], name="other", ax=one.ax_)
+        >>> one.plot(other.ax_).ax_.get_ylabel()
+        'true positive rate'
+        """
         ax = self._place(ax, (5.2, 4.8))
         if self._chance and not any(one.get_gid() == "chance" for one in ax.lines):
             ax.plot([0, 1], [0, 1], color=SOFT, linewidth=1, zorder=0, gid="chance")
@@ -79,26 +114,31 @@ class _ByClass(PredictionDisplay):
 
     def _label(self, c: Any) -> str:
         number = self.numbers[c]
-        told = f"{self.summary} {number:.3f}" if not np.isnan(number) else f"{self.summary} undefined"
-        who = f"{self.name}: {c}" if len(self.curves) == 1 and self.name else str(c)
-        return f"{who} ({told})"
+        value = f"{self.summary} {number:.3f}" if not np.isnan(number) else f"{self.summary} undefined"
+        label = f"{self.name}: {c}" if len(self.curves) == 1 and self.name else str(c)
+        return f"{label} ({value})"
 
 
 class ROCDisplay(_ByClass):
-    """ROC curves: of two classes that of the positive one, of more each against all others.
+    """ROC curve of the positive class, or one-vs-rest ROC curves of more than two classes.
 
     Parameters
     ----------
     curves : mapping of class to (false positive rates, true positive rates)
+        The points of each curve.
     numbers : mapping of class to float
-        The area under each; NaN where it is undefined.
+        The area under each curve; NaN where it is undefined.
     name : str, optional
-        The learner.
+        Name of the learner in the legend.
 
     Attributes
     ----------
     roc_auc : dict of class to float
-    ax_, figure_ : matplotlib Axes and Figure
+        The area under the curve of each class.
+    ax_ : matplotlib Axes
+        The axes of the last drawing.
+    figure_ : matplotlib Figure
+        The figure of these axes.
 
     Examples
     --------
@@ -124,20 +164,25 @@ class ROCDisplay(_ByClass):
 
 
 class PrecisionRecallDisplay(_ByClass):
-    """Precision against recall: of two classes that of the positive one, of more each against all others.
+    """Precision-recall curve of the positive class, or one-vs-rest curves of more than two classes.
 
     Parameters
     ----------
     curves : mapping of class to (recalls, precisions)
+        The points of each curve.
     numbers : mapping of class to float
-        The average precision of each; NaN where it is undefined.
+        The average precision of each class; NaN where it is undefined.
     name : str, optional
-        The learner.
+        Name of the learner in the legend.
 
     Attributes
     ----------
     average_precision : dict of class to float
-    ax_, figure_ : matplotlib Axes and Figure
+        The average precision of each class.
+    ax_ : matplotlib Axes
+        The axes of the last drawing.
+    figure_ : matplotlib Figure
+        The figure of these axes.
 
     Examples
     --------
@@ -148,7 +193,7 @@ class PrecisionRecallDisplay(_ByClass):
 
     summary, _legend = "AP", "lower left"
     _axes = ("recall", "precision")
-    _style: ClassVar[dict[str, Any]] = {"drawstyle": "steps-pre"}  # points run from full recall down to none
+    _style: ClassVar[dict[str, Any]] = {"drawstyle": "steps-pre"}  # points are in descending order of recall
 
     @property
     def average_precision(self) -> dict[Any, float]:
@@ -162,22 +207,31 @@ class PrecisionRecallDisplay(_ByClass):
 
 
 class CalibrationDisplay(PredictionDisplay):
-    """Calibration curve: the share of rows of a class against its predicted probability, and how many rows there are.
+    """Calibration curve (reliability diagram): observed proportion of a class against its predicted probability.
+
+    Bars at the bottom show the number of rows in each bin.
 
     Parameters
     ----------
-    prob_true, prob_pred, counts : ndarray
-        By range of the probability: the share of rows that came true, the mean probability, how many rows.
-    n_bins : int
-        How many ranges there are, also those without rows.
+    prob_true : ndarray
+        Observed proportion in each bin that has rows.
+    prob_pred : ndarray
+        Mean predicted probability in each of these bins.
+    counts : ndarray
+        Number of rows in each of these bins.
+    n_bins : int, default=10
+        Number of bins of equal width, including empty ones.
     name : str, optional
-        The learner.
-    of : str
-        What the probability is of.
+        Name of the learner in the legend.
+    of : str, default='the predicted class'
+        The class of the probability, for the label of the x axis.
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
+    ax_ : matplotlib Axes
+        The axes of the last drawing.
+    figure_ : matplotlib Figure
+        The figure of these axes.
 
     Examples
     --------
@@ -189,7 +243,7 @@ class CalibrationDisplay(PredictionDisplay):
 
     def __init__(
         self, prob_true: Floats, prob_pred: Floats, counts: Floats, *, n_bins: int = 10, name: Any = None,
-        of: str = "the answer",
+        of: str = "the predicted class",
     ) -> None:  # fmt: skip
         self.prob_true, self.prob_pred, self.counts = prob_true, prob_pred, counts
         self.n_bins, self.name, self.of = n_bins, name, of
@@ -198,40 +252,70 @@ class CalibrationDisplay(PredictionDisplay):
     def from_answers(
         cls, answers: Predictions, *, n_bins: int = 10, pos_label: Any = None, name: str | None = None, ax: Any = None
     ) -> Self:
-        """Draw predictions such as those of `cross_validate`.
+        """Draw a `Predictions` object, such as the attribute `predictions` of the result of `cross_validate`.
 
         Parameters
         ----------
         answers : Predictions
+            The predictions, with the true classes.
         n_bins : int, default=10
-            Ranges of equal width.
+            Number of bins of equal width.
         pos_label : class, optional
-            Whose probability; by default that of the second of two classes, of more that of the predicted class.
+            The class whose probability is drawn. By default the second of two classes; with more than two, the
+            predicted class of each row.
         name : str, optional
-            For the legend; the estimator's by default.
+            Name of the learner in the legend.
         ax : matplotlib Axes, optional
+            Axes to draw on. By default new ones.
+
+        Returns
+        -------
+        CalibrationDisplay
+            The display, with the axes in `ax_`.
+
+        Examples
+        --------
+        >>> from countwise import NaiveBayesClassifier, cross_validate, samples
+        >>> from countwise.plots import CalibrationDisplay
+        >>> tennis = samples.load("tennis")
+        >>> found = cross_validate(NaiveBayesClassifier(), tennis.X, tennis.y, cv=7)
+        >>> CalibrationDisplay.from_answers(found.predictions).ax_.get_xlabel()
+        'probability of Yes'
         """
         check_value("n_bins", n_bins, NumberIn(1, whole=True))
         cls._refuse_without_proba(answers, name)
         classes = list(answers.classes)
         if pos_label is None and len(classes) != 2:
             p = answers.proba[np.arange(len(answers.codes)), answers.answered]
-            right, of = answers.answered == answers.codes, "the answer"
+            right, of = answers.answered == answers.codes, "the predicted class"
         else:
             c = _class(classes, pos_label)
             p, right, of = answers.proba[:, c], answers.codes == c, str(classes[c])
-        rows, told, true = by_range(p, right, answers.weight, n_bins)
+        rows, predicted, true = by_range(p, right, answers.weight, n_bins)
         kept = rows > 0
-        return cls(true[kept], told[kept], rows[kept], n_bins=n_bins, name=name, of=of).plot(ax)
+        return cls(true[kept], predicted[kept], rows[kept], n_bins=n_bins, name=name, of=of).plot(ax)
 
     def plot(self, ax: Any = None, *, counts: bool = True) -> Self:
-        """Draw it, on the given axes or on new ones.
+        """Draw the calibration curve.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
+            Axes to draw on. By default new ones. Curves of several learners can share axes.
         counts : bool, default=True
-            Whether bars at the foot say how many rows there are in each range; on shared axes those of the first.
+            Whether to draw bars with the number of rows in each bin. On shared axes only the first curve has bars.
+
+        Returns
+        -------
+        self
+            The display, with the axes in `ax_`.
+
+        Examples
+        --------
+        >>> from countwise.plots import CalibrationDisplay
+        >>> shown = CalibrationDisplay.from_predictions([0, 0, 1, 1], [0.1, 0.15, 0.7, 0.9], n_bins=2)
+        >>> shown.plot(counts=False).ax_.get_ylabel()
+        'observed proportion'
         """
         ax = self._place(ax, (5.2, 4.8))
         before = _curves_on(ax)
@@ -241,10 +325,11 @@ class CalibrationDisplay(PredictionDisplay):
                 self._bars(ax)
         ax.plot(self.prob_pred, self.prob_true, label=self.name or "probabilities", gid="curve", clip_on=False,
                 zorder=3, **line(before, len(self.counts), most=20))  # fmt: skip
-        return self._labeled(f"probability of {self.of}", "share that came true", "upper left", square=True)
+        x = f"probability of {self.of}"
+        return self._labeled(x, "observed proportion", "upper left", square=True)
 
     def _bars(self, ax: Any) -> None:
-        """How many rows there are in each range, as small bars with a number each."""
+        """Draw the number of rows in each bin as small labeled bars."""
         at = (np.ceil(self.prob_pred * self.n_bins).clip(1, self.n_bins) - 0.5) / self.n_bins
         high = 0.14 * self.counts / max(float(self.counts.max()), 1e-300)
         ax.bar(at, high, 0.85 / self.n_bins, color="#e4e8ee", edgecolor=SOFT, linewidth=0.6, zorder=0)
@@ -259,11 +344,11 @@ def _class(classes: list[Any], label: Any) -> int:
     names = [str(c) for c in classes]
     if str(label) not in names:
         raise OptionError(
-            f"There is no class {label!r}.", hint=did_you_mean(label, names) or f"classes are {listed(names)}."
+            f"There is no class {label!r}.", hint=did_you_mean(label, names) or f"choose one of {listed(names)}."
         )
     return names.index(str(label))
 
 
 def _curves_on(ax: Any) -> int:
-    """How many curves there are on axes that several learners share."""
+    """Return the number of curves already on the axes."""
     return sum(one.get_gid() == "curve" for one in ax.lines)

@@ -1,4 +1,4 @@
-"""Directed graphs in layers: where each node stands, and which way its arcs go."""
+"""Layered graph layout (Sugiyama): positions of the nodes and routes of the arcs of a directed graph."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from countwise.network.graph import Graph
 __all__ = ["HEAD", "Item", "LayerRows", "Layout", "Run", "across", "crossings", "layers_of", "layout", "ordered"]
 
 _SWEEPS = 24
-_PATIENCE = 10  # sweeps without fewer crossings before it is left at that
+_PATIENCE = 10  # number of sweeps without improvement after which the search stops
 
 
 class Item(NamedTuple):
-    """What stands in a layer: a node, or the place where a long arc passes through."""
+    """An item of a layer: a node, or a dummy node where a long arc passes through the layer."""
 
-    parent: str  # of the arc that passes; of a node, its name
-    child: str
+    parent: str  # the start of the arc; for a node, its name
+    child: str  # the end of the arc; for a node, its name
     layer: int  # counted from the top
 
     @property
     def is_node(self) -> bool:
-        """Whether it is a node: no arc leads from a node to itself."""
+        """Whether the item is a node; no arc leads from a node to itself."""
         return self.parent == self.child
 
 
 def layers_of(graph: Graph) -> dict[str, int]:
-    """The layer of each node: the longest path from the top, lower where that makes arcs shorter."""
+    """Return the layer of each node: its longest path from the top, or lower if this makes arcs shorter."""
     found: dict[str, int] = {}
     for node in graph.order():
         found[node] = 1 + max((found[parent] for parent in graph.parents[node]), default=-1)
@@ -45,7 +45,7 @@ def layers_of(graph: Graph) -> dict[str, int]:
 
 
 class LayerRows:
-    """The layers of a graph, each in some order, and the pieces of arcs between them."""
+    """The layers of a graph, each in some order, and the segments of arcs between them."""
 
     def __init__(self, layer: Mapping[str, int], arcs: Sequence[tuple[str, str]]) -> None:
         nodes = {node: Item(node, node, at) for node, at in layer.items()}
@@ -66,23 +66,23 @@ class LayerRows:
 
 
 def crossings(rows: LayerRows) -> int:
-    """How many pairs of arcs cross."""
+    """Return the number of arc crossings."""
     count = 0
     for upper, lower in pairwise(rows.rows):
         place = {item: i for i, item in enumerate(lower)}
-        met: list[int] = []
+        seen: list[int] = []
         for item in upper:
             ends = sorted(place[end] for end in rows.below[item])
-            count += sum(len(met) - bisect_right(met, end) for end in ends)
+            count += sum(len(seen) - bisect_right(seen, end) for end in ends)
             for end in ends:
-                insort(met, end)
+                insort(seen, end)
     return count
 
 
 def ordered(graph: Graph, layer: Mapping[str, int]) -> LayerRows:
-    """The layers in an order with few crossings: sweeps down and up by the middle of each one's neighbors.
+    """Order the layers with few crossings, by the median and barycenter heuristics in sweeps down and up.
 
-    The order is the best that was met from two starts; the same graph always gets the same.
+    The result is the best order found from two initial orders; it is deterministic.
     """
     rows = LayerRows(layer, graph.arcs)
     given = [list(row) for row in rows.rows]
@@ -105,25 +105,25 @@ def ordered(graph: Graph, layer: Mapping[str, int]) -> LayerRows:
 
 
 def _by_depth(rows: LayerRows) -> list[list[Item]]:
-    """Each layer in the order in which a walk from the first node meets it, whatever way the arcs point."""
+    """Order each layer by a depth-first walk from the first node that ignores the direction of arcs."""
     found: list[list[Item]] = [[] for _ in rows.rows]
-    met: set[Item] = set()
+    seen: set[Item] = set()
     for row in rows.rows:
         for first in row:
             waiting = [first]
             while waiting:
                 item = waiting.pop()
-                if item not in met:
-                    met.add(item)
+                if item not in seen:
+                    seen.add(item)
                     found[item.layer].append(item)
                     waiting.extend(reversed([*rows.below[item], *rows.above[item]]))
     return found
 
 
 def _sweep(rows: LayerRows, *, down: bool, mean: bool, turned: bool) -> None:
-    """Order each layer by where the neighbors in the one before stand; who has none stays in place.
+    """Order each layer by the positions of the neighbors in the previous layer; items without neighbors stay.
 
-    By the median or the mean; at a tie as they stand, or the other way round to come out of a dead end.
+    The key is the median or the mean position. Ties keep their order, or are reversed to escape a local minimum.
     """
     near = rows.above if down else rows.below
     every = range(1, len(rows.rows)) if down else range(len(rows.rows) - 2, -1, -1)
@@ -140,7 +140,7 @@ def _sweep(rows: LayerRows, *, down: bool, mean: bool, turned: bool) -> None:
 
 
 def _exchange(rows: LayerRows) -> bool:
-    """Exchange neighbors as long as that saves crossings, layer after layer; whether it did."""
+    """Swap adjacent items while this reduces crossings, layer by layer; return whether anything changed."""
     changed = False
     for k, row in enumerate(rows.rows):
         places = [{item: i for i, item in enumerate(rows.rows[j])} for j in (k - 1, k + 1) if 0 <= j < len(rows.rows)]
@@ -163,36 +163,36 @@ def _exchange(rows: LayerRows) -> bool:
 
 
 def _crossed(left: Sequence[int], right: Sequence[int]) -> int:
-    """How often arcs of two neighbors cross, from the sorted places where they end."""
+    """Return the number of crossings between the arcs of two adjacent items, from the sorted ends of the arcs."""
     return sum(len(left) - bisect_right(left, end) for end in right)
 
 
-HEAD = 9.0  # how long the head of an arrow is
-_BESIDE = 26.0  # between two nodes
-_PASSING = 16.0  # between an arc that passes and its neighbor
-_BELOW = 46.0  # between two layers, at least
-_APART = 44.0  # between two parts that no arc joins
-_PORT = 13.0  # between two heads that end on one node
+HEAD = 9.0  # length of an arrowhead
+_BESIDE = 26.0  # distance between two nodes of a layer
+_PASSING = 16.0  # distance between a passing arc and its neighbor
+_BELOW = 46.0  # smallest distance between two layers
+_APART = 44.0  # distance between two connected components
+_PORT = 13.0  # distance between two arrowheads at one node
 
-Run = tuple[float, float, float]  # straight down: x, from, to
+Run = tuple[float, float, float]  # vertical segment: x, y start, y end
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where everything goes."""
+    """Positions of the nodes and routes of the arcs."""
 
-    corners: dict[str, tuple[float, float]]  # the upper left one of each node
-    # The way of each arc: straight down past the nodes of a layer, then over to the next such run. A curve from one
-    # run to the next stays between two layers, so that it meets no node.
+    corners: dict[str, tuple[float, float]]  # upper left corner of each node
+    # The route of each arc is a list of vertical segments, one for each layer that it passes. The curve from one
+    # segment to the next stays between two layers, so that it crosses no node.
     routes: dict[tuple[str, str], list[Run]]
     width: float
     height: float
 
 
 def layout(graph: Graph, sizes: Mapping[str, tuple[float, float]], *, widest: float = 1100.0) -> Layout:
-    """Place a graph whose nodes have such widths and heights in layers, every arc pointing down.
+    """Lay out a graph whose nodes have the given widths and heights in layers, with every arc pointing down.
 
-    Parts that no arc joins stand side by side, and below each other where they would be wider than `widest`.
+    Connected components are placed side by side, and continue below if they would be wider than `widest`.
     """
     parts = [_part(graph.within(nodes), sizes) for nodes in _parts(graph)]
     room = max([widest, *(part.width for part in parts)])
@@ -211,15 +211,15 @@ def layout(graph: Graph, sizes: Mapping[str, tuple[float, float]], *, widest: fl
 
 
 def _parts(graph: Graph) -> list[list[str]]:
-    """Nodes that arcs join, the largest parts first, else as given."""
-    near, met = graph.moral(), set[str]()
+    """Return the nodes of each connected component, the largest first."""
+    near, seen = graph.moral(), set[str]()
     found: list[list[str]] = []
     for first in graph:
         part, waiting = set[str](), [first]
         while waiting:
             node = waiting.pop()
-            if node not in met:
-                met.add(node)
+            if node not in seen:
+                seen.add(node)
                 part.add(node)
                 waiting.extend(near[node])
         if part:
@@ -228,7 +228,7 @@ def _parts(graph: Graph) -> list[list[str]]:
 
 
 def _part(graph: Graph, sizes: Mapping[str, tuple[float, float]]) -> Layout:
-    """Place what arcs join."""
+    """Lay out a connected component."""
     layer = layers_of(graph)
     rows = ordered(graph, layer)
     widths = {item: sizes[item.parent][0] if item.is_node else 0.0 for row in rows.rows for item in row}
@@ -249,20 +249,20 @@ def _part(graph: Graph, sizes: Mapping[str, tuple[float, float]]) -> Layout:
     return Layout(corners, routes, width, ends[-1])
 
 
-# -- across ---------------------------------------------------------------------------
+# -- x coordinates --------------------------------------------------------------------
 
 
 def across(rows: LayerRows, widths: Mapping[Item, float]) -> dict[Item, float]:
-    """The middle of each item: neighbors apart, arcs short, parents over the middle of their children and under.
+    """Return the x coordinate of each item: short arcs, nodes centered over their children and under their parents.
 
-    A long arc is straight all along unless it crosses another long one. The rest is a linear program, since sums of
-    distances keep straight what can be straight.
+    A long arc is vertical along its dummy nodes unless it crosses another long arc. The coordinates minimize a
+    weighted sum of absolute distances by linear programming, which keeps as many arcs vertical as possible.
     """
     block = _blocks(rows)
-    terms: list[tuple[float, dict[int, float]]] = []  # weights of |sum of coefficients times places|
+    terms: list[tuple[float, dict[int, float]]] = []  # weight and coefficients of each absolute distance
     for item in block:
         for near in (rows.below[item], rows.above[item]):
-            if len(near) > 1:  # of arcs that pass there is but one on each side
+            if len(near) > 1:  # a dummy node has one neighbor on each side
                 sides = {block[item]: 1.0}
                 for end in near:
                     sides[block[end]] = sides.get(block[end], 0.0) - 1 / len(near)
@@ -274,15 +274,15 @@ def across(rows: LayerRows, widths: Mapping[Item, float]) -> dict[Item, float]:
     apart: dict[tuple[int, int], float] = {}
     for row in rows.rows:
         for one, two in pairwise(row):
-            gap = _BESIDE if one.is_node and two.is_node else _PASSING
+            margin = _BESIDE if one.is_node and two.is_node else _PASSING
             pair = block[one], block[two]
-            apart[pair] = max(apart.get(pair, 0.0), (widths[one] + widths[two]) / 2 + gap)
+            apart[pair] = max(apart.get(pair, 0.0), (widths[one] + widths[two]) / 2 + margin)
     found = _least(terms, apart, max(block.values()) + 1)
     return {item: found[at] for item, at in block.items()}
 
 
 def _blocks(rows: LayerRows) -> dict[Item, int]:
-    """What shares a place across: a node alone, a long arc all along, but for where two of those cross."""
+    """Return the block of each item, which shares one x coordinate: a node, or a long arc up to a crossing."""
     broken: set[Item] = set()
     for upper, lower in pairwise(rows.rows):
         place = {item: i for i, item in enumerate(lower)}
@@ -307,21 +307,21 @@ def _blocks(rows: LayerRows) -> dict[Item, int]:
 def _least(
     terms: Sequence[tuple[float, Mapping[int, float]]], apart: Mapping[tuple[int, int], float], count: int
 ) -> list[float]:
-    """Places with the least sum of weighted absolute terms, pairs being so far apart."""
+    """Return the coordinates that minimize the weighted sum of absolute terms with given distances of pairs."""
     from scipy.optimize import linprog
     from scipy.sparse import csr_array
 
     if not terms:
         return [0.0] * count
     entries: list[tuple[int, int, float]] = []
-    for t, (_, sides) in enumerate(terms):  # the term and its opposite are no more than the bound of it
+    for t, (_, sides) in enumerate(terms):  # the term and its negative are at most an auxiliary variable
         for sign in (0, 1):
             entries += [(2 * t + sign, at, -value if sign else value) for at, value in sides.items()]
             entries.append((2 * t + sign, count + t, -1.0))
     bounds = [0.0] * (2 * len(terms))
-    for (one, two), gap in apart.items():
+    for (one, two), distance in apart.items():
         entries += [(len(bounds), one, 1.0), (len(bounds), two, -1.0)]
-        bounds.append(-gap)
+        bounds.append(-distance)
     line, column, value = zip(*entries, strict=True)
     matrix: Any = csr_array((value, (line, column)), shape=(len(bounds), count + len(terms)))
     cost = np.r_[np.zeros(count), [weight for weight, _ in terms]]
@@ -330,13 +330,13 @@ def _least(
     return [float(x) for x in result.x[:count]]
 
 
-# -- down -----------------------------------------------------------------------------
+# -- y coordinates --------------------------------------------------------------------
 
 
 def _down(
     rows: LayerRows, middle: Mapping[Item, float], sizes: Mapping[str, tuple[float, float]]
 ) -> tuple[list[float], list[float]]:
-    """Where each layer begins and ends; more room between two where arcs go far across."""
+    """Return the top and the bottom of each layer; layers are farther apart where arcs cover a long distance."""
     tops, ends = [], []
     y = 0.0
     for row in rows.rows:
@@ -350,7 +350,7 @@ def _down(
 def _ports(
     rows: LayerRows, middle: Mapping[Item, float], sizes: Mapping[str, tuple[float, float]]
 ) -> dict[tuple[str, str], float]:
-    """Where on its child each arc ends: apart from the others, and towards the side that it comes from."""
+    """Return the x coordinate of each arrowhead: shifted to the side that the arc comes from, without overlap."""
     found: dict[tuple[str, str], float] = {}
     coming: dict[Item, list[tuple[float, tuple[str, str]]]] = {}
     for arc, chain in rows.chains.items():
@@ -361,15 +361,15 @@ def _ports(
         gap = min(_PORT, 2 * half / max(len(arcs) - 1, 1))
         away = [x - middle[child] for x, _ in arcs]
         wished = [float(np.clip(0.14 * x, -half, half)) for x in away]
-        weights = [9.0 if abs(x) < 1 else 1.0 for x in away]  # what comes straight down stays straight
+        weights = [9.0 if abs(x) < 1 else 1.0 for x in away]  # vertical arcs stay vertical
         for (_, arc), shift in zip(arcs, _spaced(wished, weights, gap, half), strict=True):
             found[arc] = middle[child] + shift
     return found
 
 
 def _spaced(wished: Sequence[float], weights: Sequence[float], gap: float, half: float) -> list[float]:
-    """Places as near as can be to those wished, in their order, apart by a gap, and within half a width."""
-    pools: list[tuple[float, float, int]] = []  # means, weights and sizes: who is too near moves together
+    """Return the positions nearest to those wished, in order, at least `gap` apart and within ±`half`."""
+    pools: list[tuple[float, float, int]] = []  # means, weights and sizes (pool adjacent violators)
     for i, (x, weight) in enumerate(zip(wished, weights, strict=True)):
         mean, heavy, size = x - i * gap, weight, 1
         while pools and pools[-1][0] > mean:

@@ -1,4 +1,4 @@
-"""Networks as SVG, written by hand: nodes in layers with bars of their probabilities, and what is known marked."""
+"""Drawings of Bayesian networks as SVG: nodes in layers, bars of probabilities, marked evidence."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ __all__ = ["draw_network", "graph_svg", "network_svg"]
 
 _SMALL, _BODY, _TOP = 11.0, 13.0, 16.0
 _EDGE = 18.0
-_SIDE = 9.0  # from the border of a node to what is in it
-_NAME, _LINE, _FOOT = 25.0, 16.0, 6.0  # heights of a node: its name, each line, the rest
-_SHORTEST_BAR = 62.0  # of 100 %
+_SIDE = 9.0  # padding of a node
+_NAME, _LINE, _FOOT = 25.0, 16.0, 6.0  # heights in a node: its name, each line, bottom padding
+_SHORTEST_BAR = 62.0  # smallest length of a bar of 100 %
 _WIDEST_LABEL, _WIDEST_NAME = 96.0, 200.0
 _MOST_VALUES = 8
 _ARC, _TRACK, _OTHERS = "#7b8590", "#e6eaee", "#8fb8d4"
@@ -36,40 +36,41 @@ _PERCENT = text_width("> 99.9 %", _SMALL)
 @dataclass(frozen=True, slots=True)
 class _Bar:
     label: str
-    share: float
+    probability: float
     others: bool = False
 
     @property
     def text(self) -> str:
-        return percent(self.share, certain=self.share in (0.0, 1.0))
+        return percent(self.probability, certain=self.probability in (0.0, 1.0))
 
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """What a node shows: bars if it has values, lines if it is a number, nothing but its name else."""
+    """The content of a node: bars if it is nominal, lines of text if it is numeric, else only its name."""
 
     name: str
     bars: tuple[_Bar, ...] = ()
     lines: tuple[str, ...] = ()
     mark: str = ""
-    told: str = ""
+    tooltip: str = ""
 
 
 def draw_network(model: Any, given: Mapping[str, Any] | None = None, *, title: str = "") -> str:
-    """Draw a fitted network as SVG: arcs point down, and nodes show how probable their values are.
+    """Draw a Bayesian network as SVG: arcs point down, and nodes show the probabilities of their values.
 
     Parameters
     ----------
     model : BayesNetwork or BayesNetworkClassifier
-        Fitted, or drawn by hand with all its tables.
+        A fitted network, or one with all its tables set.
     given : mapping of str to value, optional
-        The evidence: it is marked, and the bars of all other nodes follow.
-    title : str, default=""
-        What to write above.
+        The evidence. Its nodes are marked, and all other nodes show their posterior given the evidence.
+    title : str, default=''
+        Title above the drawing.
 
     Returns
     -------
     str
+        The SVG document.
 
     Examples
     --------
@@ -82,10 +83,10 @@ def draw_network(model: Any, given: Mapping[str, Any] | None = None, *, title: s
     """
     if not hasattr(model, "query") or not hasattr(model, "marginals"):
         raise OptionError(
-            f"{type(model).__name__} is not a network.", hint="BayesNetwork and BayesNetworkClassifier are."
+            f"{type(model).__name__} is not a Bayesian network.", hint="use a BayesNetwork or BayesNetworkClassifier."
         )
     net, known = model._net(), model._evidence(given)
-    numeric = [n for n in net.densities if n not in known and isinstance(net.attributes[n], Numeric)]  # texts are not
+    numeric = [n for n in net.densities if n not in known and isinstance(net.attributes[n], Numeric)]
     return network_svg(net, known, title=title, numbers={name: moments(net, name, known) for name in numeric})
 
 
@@ -96,24 +97,25 @@ def network_svg(
     title: str = "",
     numbers: Mapping[str, tuple[float, float]] | None = None,
 ) -> str:
-    """Draw a network as SVG, with the probabilities of all values given the evidence; `numbers`: means, deviations.
+    """Draw a network as SVG, with the posterior of each node given the evidence.
 
-    Arcs point down. What is known has a dark head, a heavy border and the word "given"; what is known but for weights
-    of its values (soft evidence) has a broken border and the word "soft".
+    `numbers` contains the mean and standard deviation of numeric nodes. Nodes with evidence have a dark header, a
+    thick border and the label "given"; nodes with soft evidence (weights of values) have a dashed border and the
+    label "soft".
     """
     known = dict(known or {})
     codes, values = net.evidence(known)
     for name in numbers or ():
         if name not in net.graph or isinstance(net.attributes[name], Nominal):
             others = [n for n in net.graph if not isinstance(net.attributes[n], Nominal)]
-            hint = did_you_mean(name, others) or f"such nodes are {listed(others)}."
-            raise OptionError(f"numbers names {name!r}, which is no node that is a number.", hint=hint)
-    shares = net.marginals(known)[0]
+            hint = did_you_mean(name, others) or f"choose among {listed(others)}."
+            raise OptionError(f"numbers refers to {name!r}, which is not a numeric node of the network.", hint=hint)
+    probabilities = net.marginals(known)[0]
     nodes = []
     for name in net.graph:
         a = net.attributes[name]
         if isinstance(a, Nominal):
-            nodes.append(_nominal(name, a.values, shares[name], codes.get(name)))
+            nodes.append(_nominal(name, a.values, probabilities[name], codes.get(name)))
         else:
             rule = str(getattr(net.densities.get(name), "rule", a.kind))
             nodes.append(_number(name, rule, values.get(name), (numbers or {}).get(name)))
@@ -121,41 +123,41 @@ def network_svg(
 
 
 def graph_svg(graph: Graph, *, title: str = "") -> str:
-    """Draw a graph as SVG: names and arcs alone, every arc pointing down."""
-    return _NetworkPage(graph, [_Node(name, told=name) for name in graph], title, "").svg()
+    """Draw a graph as SVG, with node names and arcs only; every arc points down."""
+    return _NetworkPage(graph, [_Node(name, tooltip=name) for name in graph], title, "").svg()
 
 
-# -- what nodes show --------------------------------------------------------------------
+# -- content of nodes -------------------------------------------------------------------
 
 
-def _nominal(name: str, values: Sequence[Any], shares: Floats, known: Any) -> _Node:
-    """The values with their shares; the smallest together where they are many."""
-    every = bars = [_Bar(str(value), float(p)) for value, p in zip(values, shares, strict=True)]
+def _nominal(name: str, values: Sequence[Any], probabilities: Floats, known: Any) -> _Node:
+    """Return a nominal node with the probabilities of its values; the least probable of many are combined."""
+    every = bars = [_Bar(str(value), float(p)) for value, p in zip(values, probabilities, strict=True)]
     if len(every) > _MOST_VALUES:
-        kept = sorted(np.argsort(-shares, kind="stable")[: _MOST_VALUES - 1].tolist())
-        rest = _Bar(f"{len(every) - len(kept)} others", float(np.delete(shares, kept).sum()), others=True)
+        kept = sorted(np.argsort(-probabilities, kind="stable")[: _MOST_VALUES - 1].tolist())
+        rest = _Bar(f"{len(every) - len(kept)} others", float(np.delete(probabilities, kept).sum()), others=True)
         bars = [*(every[i] for i in kept), rest]
     mark = "" if known is None else "given" if np.ndim(known) == 0 else "soft"
-    told = f"{name}: " + ", ".join(f"{bar.label} {bar.text}" for bar in every)
+    tooltip = f"{name}: " + ", ".join(f"{bar.label} {bar.text}" for bar in every)
     if mark == "soft":
         pairs = zip(values, np.asarray(known).tolist(), strict=True)
-        told += "; weights " + ", ".join(f"{value} {number(weight)}" for value, weight in pairs)
-    return _Node(name, tuple(bars), mark=mark, told=told)
+        tooltip += "; weights " + ", ".join(f"{value} {number(weight)}" for value, weight in pairs)
+    return _Node(name, tuple(bars), mark=mark, tooltip=tooltip)
 
 
-def _number(name: str, rule: str, known: float | None, spread: tuple[float, float] | None) -> _Node:
-    """The distribution, and the value that is known or its mean and deviation."""
+def _number(name: str, rule: str, known: float | None, mean_sd: tuple[float, float] | None) -> _Node:
+    """Return a numeric node with its distribution, and its evidence or its mean and standard deviation."""
     lines = []
     if known is not None:
         lines.append(f"= {number(known)}")
-    elif spread is not None:
-        lines.append(f"{number(spread[0])} ± {number(spread[1])}")
-    told = f"{name}: {', '.join([rule, *lines])}"
-    return _Node(name, lines=(rule.partition(",")[0], *lines), mark="" if known is None else "given", told=told)
+    elif mean_sd is not None:
+        lines.append(f"{number(mean_sd[0])} ± {number(mean_sd[1])}")
+    tooltip = f"{name}: {', '.join([rule, *lines])}"
+    return _Node(name, lines=(rule.partition(",")[0], *lines), mark="" if known is None else "given", tooltip=tooltip)
 
 
 def _given(net: Net, codes: Mapping[str, Any], values: Mapping[str, float]) -> str:
-    """What is known, in a line."""
+    """Describe the evidence in one line."""
     words = []
     for name in net.graph:
         a = net.attributes[name]
@@ -171,7 +173,7 @@ def _given(net: Net, codes: Mapping[str, Any], values: Mapping[str, float]) -> s
 
 
 class _NetworkPage:
-    """Where everything goes; from the top: title, what is known, the nodes."""
+    """The layout of the page, from top to bottom: title, evidence, nodes."""
 
     def __init__(self, graph: Graph, nodes: Sequence[_Node], title: str, given: str) -> None:
         self.nodes, self.given = nodes, given
@@ -190,10 +192,10 @@ class _NetworkPage:
         self.top = _EDGE + 24 * len(self.head) + 18 * len(self.words) + (8 if self.head or self.words else 0)
         self.left = (self.width - self.layout.width) / 2
         counts = [f"{n} {word}{'s' * (n != 1)}" for n, word in ((len(nodes), "node"), (len(graph.arcs), "arc"))]
-        self.title = title or f"A network of {' and '.join(counts)}"
+        self.title = title or f"Network with {' and '.join(counts)}"
 
     def _node_width(self) -> float:
-        """One width for all nodes, so that their bars can be compared."""
+        """Return one width for all nodes, so that bars are comparable."""
         names = max((text_width(n.name, _BODY) * 1.08 + 46 * bool(n.mark) for n in self.nodes), default=0.0)
         lines = max((text_width(line, _SMALL) for n in self.nodes for line in n.lines), default=0.0)
         wide = max(min(names, _WIDEST_NAME), min(lines, _WIDEST_NAME), 40.0)
@@ -202,7 +204,7 @@ class _NetworkPage:
         return float(math.ceil(wide + 2 * _SIDE))
 
     def svg(self) -> str:
-        """The whole picture."""
+        """Return the SVG document."""
         parts = [svg_text(_EDGE, _EDGE + 13, line, _TOP, bold=True) for line in self.head]
         y = _EDGE + 24 * len(self.head) + 11
         parts += [svg_text(_EDGE, y + 18 * i, line, _BODY, fill=QUIET) for i, line in enumerate(self.words)]
@@ -211,7 +213,7 @@ class _NetworkPage:
         return svg_page(self.width, self.top + self.layout.height + _EDGE, self.title, "".join(parts), self.given)
 
     def _arc(self, arc: tuple[str, str], runs: Sequence[Run]) -> str:
-        """A curve through its runs, and the head of the arrow."""
+        """Return an arc: a curve through its vertical segments, and an arrowhead."""
         placed = [(self.left + x, self.top + y0, self.top + y1) for x, y0, y1 in runs]
         x, y, end = placed[0]
         path = [f"M{x:.1f} {y:.1f}V{end:.1f}"]
@@ -221,7 +223,7 @@ class _NetworkPage:
                 path.append(f"C{x0:.1f} {middle:.1f} {x1:.1f} {middle:.1f} {x1:.1f} {y1:.1f}")
             path.append(f"V{end:.1f}")
         x, _, y = placed[-1]
-        path[-1] = f"V{y - HEAD:.1f}"  # the head goes on from there
+        path[-1] = f"V{y - HEAD:.1f}"  # the arrowhead starts there
         parent, child = map(xml, arc)
         return (
             f'<g class="arc" data-from="{parent}" data-to="{child}"><title>{parent} → {child}</title>'
@@ -247,12 +249,12 @@ class _NetworkPage:
             body.append(svg_text(self.wide / 2, _NAME + 11 + _LINE * i, words, _SMALL, anchor="middle", fill=quiet))
         return (
             f'<g class="node {kind}{f" {node.mark}" if node.mark else ""}" data-node="{xml(node.name)}" '
-            f'transform="translate({self.left + x:.1f} {self.top + y:.1f})"><title>{xml(node.told)}</title>'
+            f'transform="translate({self.left + x:.1f} {self.top + y:.1f})"><title>{xml(node.tooltip)}</title>'
             f'<rect class="box" {box} fill="#fff" {edge}/>{self._name(node, round_)}{"".join(body)}</g>'
         )
 
     def _name(self, node: _Node, r: int) -> str:
-        """The name, and the tag beside it if the node is known."""
+        """Return the name of a node, with a tag if it has evidence."""
         wide, given = self.wide, node.mark == "given"
         name = shortened(node.name, wide - 2 * _SIDE - 46 * bool(node.mark), _BODY * 1.08)
         if not node.mark:
@@ -266,18 +268,19 @@ class _NetworkPage:
         return f'<path d="{head}" fill="{DARK}"/>{words}{tag}/>{text}'
 
     def _bar(self, node: _Node, i: int, bar: _Bar) -> str:
-        """A value: its label, a bar of its share, and the share in percent."""
+        """Return the row of a value: label, bar, and probability in percent."""
         x, y = _SIDE + self.label + 8, _NAME + _LINE * i
         given = node.mark == "given"
-        faint = given and bar.share == 0
+        faint = given and bar.probability == 0
         bold = given and not faint
         color = DARK if given else _OTHERS if bar.others else PALETTE[0]
         place = f'x="{x:.1f}" y="{y + 2:g}"'
         label = shortened(bar.label, self.label, _SMALL)
-        share = svg_text(self.wide - _SIDE, y + 11, bar.text, _SMALL, anchor="end", bold=bold, fill=QUIET * faint)
+        text = svg_text(self.wide - _SIDE, y + 11, bar.text, _SMALL, anchor="end", bold=bold, fill=QUIET * faint)
         return (
             f'<g class="value"><title>{xml(f"{bar.label}: {bar.text}")}</title>'
             f"{svg_text(_SIDE, y + 11, label, _SMALL, bold=bold, fill=QUIET * (faint or bar.others))}"
             f'<rect class="track" {place} width="{self.bar:.2f}" height="11" fill="{_TRACK}"/>'
-            f'<rect class="bar" {place} width="{self.bar * bar.share:.2f}" height="11" fill="{color}"/>{share}</g>'
+            f'<rect class="bar" {place} width="{self.bar * bar.probability:.2f}" height="11" fill="{color}"/>'
+            f"{text}</g>"
         )

@@ -1,4 +1,4 @@
-"""What a picture shows: two attributes, the rows that have both, and rows in which the other columns stand still."""
+"""Data of a plot of decision regions: two attributes, the rows that have both, fixed values of other columns."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from countwise.working.numbers import number
 
 __all__ = ["MOST", "FixedValue", "PlotData", "moved", "plot_data", "spread_out", "still"]
 
-MOST = 2000  # points that a panel can show
+MOST = 2000  # largest number of points in a panel
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlotData:
-    """A table, two of its attributes, and the rows that can be drawn: those that have both and a class."""
+    """A table, two of its attributes, and the rows in which both and the class are observed."""
 
-    X: Any  # in the kind that the user gave, without the target
+    X: Any  # the user's table without the target
     frame: Frame
     pair: tuple[str, str]
     rows: Indices
@@ -38,34 +38,34 @@ class PlotData:
     y: NDArray[Any]
     classes: tuple[Any, ...]
     target: str | None
-    notes: tuple[str, ...]  # what was left out
+    notes: tuple[str, ...]  # remarks about rows that are not drawn
 
     @property
     def limits(self) -> Floats:
-        """The least and the greatest of each axis, with a margin: shape (2, 2)."""
+        """The minimum and maximum of each axis, with a margin, of shape (2, 2)."""
         low, high = self.xy.min(axis=0), self.xy.max(axis=0)
         wide = np.where(high > low, high - low, np.maximum(1.0, np.abs(high)))
         return np.stack([low - 0.06 * wide, high + 0.06 * wide], axis=1)
 
 
 def plot_data(X: Any, y: Any, attributes: Any) -> PlotData:
-    """Take a table, its classes and two attributes apart; None stands for the only two numeric ones."""
+    """Prepare a table, its classes and two attributes; None selects the only two numeric attributes."""
     if y is None:
-        raise TableError("The classes y are needed.", hint="give an array, or the name of a column in X.")
+        raise TableError("The classes y are missing.", hint="pass an array, or the name of a column of X.")
     X, frame, column, target = apart(*_opened(X), y)
     if len(column) != frame.n_rows:
-        raise TableError(f"X has {frame.n_rows} rows and y has {len(column)} classes; each row has one.")
+        raise TableError(f"X has {frame.n_rows} rows, but y has {len(column)} entries; each row needs one class.")
     pair = _pair(frame, attributes)
     numbers = {name: np.asarray(Numeric(name).encode(frame.columns[name]), dtype=np.float64) for name in pair}
     refuse_infinity(numbers)
     xy = np.stack(list(numbers.values()), axis=1)
     cells = _cells(column)
     known = np.array([cell is not None for cell in cells], dtype=bool)
-    there = ~np.isnan(xy).any(axis=1)
-    rows = np.flatnonzero(known & there)
+    observed = ~np.isnan(xy).any(axis=1)
+    rows = np.flatnonzero(known & observed)
     if not len(rows):
-        raise TableError(f"No row has a class, {pair[0]!r} and {pair[1]!r}: there is nothing to draw.")
-    lost = {f"without {pair[0]} or {pair[1]}": known & ~there, "without a class": ~known}
+        raise TableError(f"In every row the class, {pair[0]!r} or {pair[1]!r} is missing; there is nothing to draw.")
+    lost = {f"without {pair[0]} or {pair[1]}": known & ~observed, "without a class": ~known}
     notes = [
         f"{n} row{'s' * (n > 1)} {why} {'is' if n == 1 else 'are'} not drawn."
         for why, n in ((why, int(np.count_nonzero(which))) for why, which in lost.items())
@@ -77,7 +77,7 @@ def plot_data(X: Any, y: Any, attributes: Any) -> PlotData:
 
 
 def _opened(X: Any) -> tuple[Any, Frame]:
-    """The table in a kind that columns can be taken from by place, and the same as named columns."""
+    """Return the table in a container whose columns can be selected by position, and as a frame."""
     if is_sparse(X):
         X = dense(X)
     if isinstance(X, np.ndarray) and X.dtype.names:
@@ -89,7 +89,7 @@ def _opened(X: Any) -> tuple[Any, Frame]:
 
 
 def _cells(column: Column) -> list[Any]:
-    """The cells of a column as plain values, None where missing."""
+    """Return the values of a column as Python objects, None where missing."""
     if isinstance(column, Coded):
         values = [*(plain(c) for c in column.categories), None]
         return [values[code] if code >= 0 else None for code in np.asarray(column.codes).tolist()]
@@ -97,15 +97,15 @@ def _cells(column: Column) -> list[Any]:
 
 
 def _classes(column: Column, labels: list[Any], name: str) -> tuple[Any, ...]:
-    """The classes of some rows: in the order of the owner if there is one, else in their natural order."""
-    met = dict.fromkeys(labels)
+    """Return the classes of some rows, in the order of declared categories or in ascending order."""
+    seen = dict.fromkeys(labels)
     if isinstance(column, Coded) and column.declared:
-        return tuple(c for c in map(plain, column.categories) if c in met)
-    return in_order(list(met), name)
+        return tuple(c for c in map(plain, column.categories) if c in seen)
+    return in_order(list(seen), name)
 
 
 def _plain(values: list[Any]) -> NDArray[Any]:
-    """Classes of one kind as an array of that kind, which scikit-learn asks for."""
+    """Return an array of the classes, with their own dtype if all have the same type, as scikit-learn requires."""
     if len({type(value) for value in values}) == 1 and isinstance(values[0], bool | int | float | str):
         return np.array(values)
     out = np.empty(len(values), dtype=object)
@@ -119,41 +119,41 @@ def _plain(values: list[Any]) -> NDArray[Any]:
 def _pair(frame: Frame, attributes: Any) -> tuple[str, str]:
     schema = Schema.kinds(frame)
     numeric = [name for name, column in frame.columns.items() if _is_number(schema[name], column)]
-    offer = f"for example attributes={tuple(numeric[:2])!r}; numeric are {listed(numeric)}."
-    offer = offer if len(numeric) > 1 else "name two."
+    offer = f"use two of {listed(numeric)}, for example attributes={tuple(numeric[:2])!r}."
+    offer = offer if len(numeric) > 1 else "pass the names of two numeric attributes."
     if attributes is None:
         if len(numeric) < 2:
             has = f"X has only {listed(numeric)}" if numeric else "X has none"
-            raise OptionError(f"The picture needs two numeric attributes; {has}.")
+            raise OptionError(f"The plot needs two numeric attributes; {has}.")
         if len(numeric) > 2:
-            raise OptionError(f"X has {len(numeric)} numeric attributes: which two?", hint=offer)
+            raise OptionError(f"X has {len(numeric)} numeric attributes; the plot shows two.", hint=offer)
         return numeric[0], numeric[1]
     if isinstance(attributes, str) or not isinstance(attributes, Sequence | np.ndarray) or len(attributes) != 2:
         raise OptionError(
-            f"attributes={attributes!r}: the picture has two axes, and needs two attributes.", hint=offer
+            f"attributes must be a sequence of two attributes, one for each axis, not {attributes!r}.", hint=offer
         )
     for given in attributes:
         if isinstance(given, int | np.integer) and not isinstance(given, bool) and not frame.named:
             if not 0 <= given < len(frame.columns):
-                raise OptionError(f"There is no attribute {given}: positions go from 0 to {len(frame.columns) - 1}.")
+                raise OptionError(f"X has no column {given}: positions go from 0 to {len(frame.columns) - 1}.")
         elif given not in frame.columns:
-            hint = did_you_mean(given, frame.columns) or f"there are {listed(frame.columns)}."
-            raise OptionError(f"There is no attribute {given!r}.", hint=hint)
+            hint = did_you_mean(given, frame.columns) or f"choose among {listed(frame.columns)}."
+            raise OptionError(f"attributes refers to column {given!r}, but X has no such column.", hint=hint)
     first, second = (_name(frame, given) for given in attributes)
     if first == second:
-        raise OptionError(f"attributes names {first!r} twice.", hint=offer)
+        raise OptionError(f"attributes contains {first!r} twice; the plot needs two attributes.", hint=offer)
     for name in (first, second):
         if name not in numeric:
             what = "date" if isinstance(schema[name], Numeric) else schema[name].kind
             raise OptionError(
-                f"{name!r} is no axis: a {what} attribute has no scale of numbers.",
-                hint=f"numeric are {listed(numeric)}." if numeric else None,
+                f"{name!r} cannot be an axis: a {what} attribute is not numeric.",
+                hint=f"use numeric attributes: {listed(numeric)}." if numeric else None,
             )
     return first, second
 
 
 def _is_number(kind: Any, column: Column) -> bool:
-    """Whether a column is numbers; dates and durations are numbers to a model but not to a picture."""
+    """Return whether a column can be an axis; dates and durations are numeric for a model but not for a plot."""
     if not isinstance(kind, Numeric) or not isinstance(column, np.ndarray):
         return isinstance(kind, Numeric)
     if column.dtype.kind == "O":
@@ -162,17 +162,17 @@ def _is_number(kind: Any, column: Column) -> bool:
 
 
 def _name(frame: Frame, given: Any) -> str:
-    """The name of a column, which may be a position in a table without names."""
+    """Return the name of a column, which may be given by position in a table without names."""
     position = isinstance(given, int | np.integer) and not frame.named and 0 <= given < len(frame.columns)
     return frame.names[given] if position else str(given)
 
 
-# -- the other columns stand still -------------------------------------------------
+# -- fixed values of the other columns ---------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class FixedValue:
-    """Where a column stands still: at a number, or at the cell of a row; `text` is the same for people."""
+    """The value at which a column is held fixed: a number, or the value of a row; `text` is for the caption."""
 
     number: float | None
     row: int
@@ -180,33 +180,37 @@ class FixedValue:
 
 
 def still(frame: Frame, at: Mapping[str, Any] | None, moving: tuple[str, str]) -> dict[str, FixedValue]:
-    """Where each column but the moving ones stands still: `at`, else the median of numbers, the commonest name."""
+    """Return the fixed value of each column except the two on the axes: `at`, the median, or the mode."""
     if at is not None and not isinstance(at, Mapping):
-        raise OptionError(f"at is a mapping of column to value, not {at!r}.", hint='at={"windy": True}.')
-    asked = {_name(frame, given): value for given, value in (at or {}).items()}
-    for name in asked:
+        raise OptionError(
+            f"at must be a mapping of column to value, not {at!r}.", hint='pass a dict such as {"windy": True}.'
+        )
+    fixed = {_name(frame, given): value for given, value in (at or {}).items()}
+    for name in fixed:
         if name not in frame.columns:
-            known = did_you_mean(name, frame.columns) or f"there are {listed(frame.columns)}."
-            raise OptionError(f"at names {name!r}, which is no column of X.", hint=known)
+            known = did_you_mean(name, frame.columns) or f"choose among {listed(frame.columns)}."
+            raise OptionError(f"at refers to column {name!r}, but X has no such column.", hint=known)
         if name in moving:
-            raise OptionError(f"at holds {name!r} still, but it is one of the two attributes that are drawn.")
-    kinds = Schema.kinds(frame)
+            raise OptionError(
+                f"at fixes {name!r}, which is one of the two attributes on the axes.", hint=f"drop {name!r} from at."
+            )
+    types = Schema.kinds(frame)
     found: dict[str, FixedValue] = {}
     for name, column in frame.columns.items():
         if name in moving:
             continue
-        if name not in asked:
-            found[name] = _middle(name, column) if isinstance(kinds[name], Numeric) else _commonest(column)
-        elif _is_number(kinds[name], column):
-            given = number_of(asked[name], name, "at")
+        if name not in fixed:
+            found[name] = _middle(name, column) if isinstance(types[name], Numeric) else _mode(column)
+        elif _is_number(types[name], column):
+            given = number_of(fixed[name], name, "at")
             found[name] = FixedValue(given, 0, "missing" if given != given else number(given))
         else:
-            found[name] = _met(name, column, asked[name])
+            found[name] = _occurring(name, column, fixed[name])
     return found
 
 
 def _middle(name: str, column: Column) -> FixedValue:
-    """The median; of whole numbers and dates one that is there, so that a count stays a count."""
+    """Return the median; for integers and dates an observed value, so that a count remains an integer."""
     numbers = np.asarray(Numeric(name).encode(column), dtype=np.float64)
     known = np.flatnonzero(~np.isnan(numbers))
     if not len(known):
@@ -218,8 +222,8 @@ def _middle(name: str, column: Column) -> FixedValue:
     return FixedValue(None, row, _text(plain(column[row])))
 
 
-def _commonest(column: Column) -> FixedValue:
-    """The commonest value; at a tie the first that is met."""
+def _mode(column: Column) -> FixedValue:
+    """Return the most frequent value; ties go to the first in the column."""
     cells = _cells(column)
     counts = Counter(cell for cell in cells if cell is not None)
     if not counts:
@@ -228,13 +232,13 @@ def _commonest(column: Column) -> FixedValue:
     return FixedValue(None, cells.index(value), _text(value))
 
 
-def _met(name: str, column: Column, value: Any) -> FixedValue:
-    """A value that stands in some row."""
+def _occurring(name: str, column: Column, value: Any) -> FixedValue:
+    """Return a value that occurs in the column."""
     cells = _cells(column)
     if plain(value) not in cells:
         known = dict.fromkeys(cell for cell in cells if cell is not None)
-        hint = did_you_mean(value, known) or f"it has {listed(known)}."
-        raise OptionError(f"at holds {name!r} still at {value!r}, a value that the column does not have.", hint=hint)
+        hint = did_you_mean(value, known) or f"choose one of {listed(known)}."
+        raise OptionError(f"at fixes {name!r} at {value!r}, but this value does not occur in the column.", hint=hint)
     return FixedValue(None, cells.index(plain(value)), _text(value))
 
 
@@ -242,25 +246,25 @@ def _text(value: Any) -> str:
     return number(value) if isinstance(value, float) else str(value)
 
 
-def moved(X: Any, frame: Frame, moving: Mapping[str, NDArray[Any]], stands: Mapping[str, FixedValue]) -> Any:
-    """A table of the kind of X in which some columns have new numbers and the others stand still."""
+def moved(X: Any, frame: Frame, moving: Mapping[str, NDArray[Any]], fixed_values: Mapping[str, FixedValue]) -> Any:
+    """Return a table like X in which some columns have new numbers and the others are held fixed."""
     n = len(next(iter(moving.values())))
     cells: dict[str, Any] = {}
     for place, name in enumerate(frame.names):
-        stand = stands.get(name)
+        value = fixed_values.get(name)
         if name in moving:
             cells[name] = moving[name]
-        elif stand is not None and stand.number is not None:
-            cells[name] = np.full(n, stand.number)
+        elif value is not None and value.number is not None:
+            cells[name] = np.full(n, value.number)
         else:
-            cells[name] = _repeated(X, frame, place, np.full(n, 0 if stand is None else stand.row))
+            cells[name] = _repeated(X, frame, place, np.full(n, 0 if value is None else value.row))
     if isinstance(X, Mapping):
         return dict(zip(X, cells.values(), strict=True))
     return rebuilt(rows_of(X, np.zeros(n, dtype=np.int64)), replace(frame, n_rows=n), cells, library_of(X))
 
 
 def _repeated(X: Any, frame: Frame, place: int, rows: NDArray[Any]) -> Any:
-    """One cell again and again, as its owner keeps it."""
+    """Return one value repeated, with the dtype of the user's column."""
     one = rows_of(chosen(X, frame, [place]), rows)
     match library_of(X):
         case "pandas":
@@ -278,14 +282,14 @@ def _repeated(X: Any, frame: Frame, place: int, rows: NDArray[Any]) -> Any:
 
 
 def spread_out(xy: Floats, most: int = MOST) -> Indices:
-    """At most so many rows, from everywhere: every so manieth along a line that visits each neighborhood in turn."""
+    """Return at most `most` rows that are spread over the plane, by even steps along a Morton curve."""
     n = len(xy)
     if n <= most:
         return np.arange(n)
     low, high = xy.min(axis=0), xy.max(axis=0)
     scaled = (1023 * (xy - low) / np.where(high > low, high - low, 1.0)).astype(np.int64)
     along = np.zeros(n, dtype=np.int64)
-    for bit in range(10):  # the bits of both in turn: Morton's order
+    for bit in range(10):  # interleave the bits of both coordinates
         along |= ((scaled[:, 0] >> bit) & 1) << (2 * bit) | ((scaled[:, 1] >> bit) & 1) << (2 * bit + 1)
     line = np.argsort(along, kind="stable")
     return np.sort(line[np.arange(most) * n // most])

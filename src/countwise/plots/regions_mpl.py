@@ -1,4 +1,4 @@
-"""Decision regions by matplotlib."""
+"""Decision regions drawn with matplotlib."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _SMALL = 8
 
 
 def draw(scene: Scene, ax: Any) -> NDArray[Any]:
-    """Draw a scene on given axes, one for each panel, or on a figure of its own; the axes."""
+    """Draw a scene on the given axes, one for each panel, or on a new figure; return the axes."""
     places = _figure(scene) if ax is None else _given(ax, len(scene.panels))
     for i, (place, panel) in enumerate(zip(places, scene.panels, strict=True)):
         _draw_panel(place, panel, scene)
-        if ax is None:  # numbers and names of axes where no other panel stands below, or to the left
+        if ax is None:  # only the lowest and the leftmost panels have axis labels
             lowest = i + scene.columns >= len(places)
-            place.set_xlabel(scene.ground.pair[0] * lowest)
+            place.set_xlabel(scene.data.pair[0] * lowest)
             place.tick_params(labelbottom=lowest)
-            place.set_ylabel(scene.ground.pair[1] * (i % scene.columns == 0))
+            place.set_ylabel(scene.data.pair[1] * (i % scene.columns == 0))
     if ax is None:
         _around_figure(places[0].figure, scene)
     else:
@@ -50,15 +50,15 @@ def _figure(scene: Scene) -> NDArray[Any]:
 def _given(ax: Any, panels: int) -> NDArray[Any]:
     places = np.asarray(ax, dtype=object).ravel()
     if len(places) != panels:
-        raise OptionError(f"There are {panels} models and {len(places)} axes; each model has its own.")
+        raise OptionError(f"There are {panels} models and {len(places)} axes; each model needs its own axes.")
     return places
 
 
 def _draw_panel(ax: Any, panel: Panel, scene: Scene) -> None:
     from matplotlib.collections import LineCollection
 
-    limits = scene.ground.limits
-    ax.imshow(shades(panel.codes, panel.sure), extent=limits.ravel(), origin="lower", aspect="auto",
+    limits = scene.data.limits
+    ax.imshow(shades(panel.codes, panel.confidence), extent=limits.ravel(), origin="lower", aspect="auto",
               interpolation="nearest")  # fmt: skip
     lines = LineCollection(list(panel.lines), colors=DARK, linewidths=0.9, capstyle="round", label="boundary")
     ax.add_collection(lines, autolim=False)
@@ -67,13 +67,14 @@ def _draw_panel(ax: Any, panel: Panel, scene: Scene) -> None:
         rows = scene.shown[scene.codes[scene.shown] == code]
         if len(rows):
             color, mark = look(code)
-            ax.scatter(*scene.ground.xy[rows].T, s=12 if small else 26, c=color, marker=mark, edgecolors="white",
+            ax.scatter(*scene.data.xy[rows].T, s=12 if small else 26, c=color, marker=mark, edgecolors="white",
                        linewidths=0.5, label=str(scene.classes[code]), zorder=3)  # fmt: skip
     rows = scene.shown[panel.wrong[scene.shown]]
     if len(rows):
-        ax.scatter(*scene.ground.xy[rows].T, s=36 if small else 80, linewidths=0.8 if small else 1.1, label="wrong",
-                   facecolors="none", edgecolors=DARK, alpha=1.0 if len(rows) <= 100 else 0.6, zorder=4)  # fmt: skip
-    x, y = scene.ground.pair
+        ax.scatter(*scene.data.xy[rows].T, s=36 if small else 80, facecolors="none", edgecolors=DARK,
+                   linewidths=0.8 if small else 1.1, alpha=1.0 if len(rows) <= 100 else 0.6, zorder=4,
+                   label="misclassified")  # fmt: skip
+    x, y = scene.data.pair
     ax.set(xlim=limits[0], ylim=limits[1], xlabel=x, ylabel=y)
     ax.tick_params(labelsize=_SMALL, color=QUIET)
     for spine in ax.spines.values():
@@ -95,18 +96,20 @@ def _handles(scene: Scene) -> list[Any]:
         for code, value in enumerate(scene.classes)
     ]  # fmt: skip
     if any(panel.wrong[scene.shown].any() for panel in scene.panels):
-        handles.append(dot(marker="o", markerfacecolor="none", markeredgecolor=DARK, markersize=9, label="wrong"))
+        handles.append(
+            dot(marker="o", markerfacecolor="none", markeredgecolor=DARK, markersize=9, label="misclassified")
+        )
     return handles
 
 
 def _around_figure(figure: Any, scene: Scene) -> None:
-    """The legend above, the caption below."""
+    """Add a legend above and a caption below the panels of a new figure."""
     handles = _handles(scene)
     points = 72 * figure.get_size_inches()[0]
     widest = max(len(handle.get_label()) for handle in handles) + 4
     across = max(1, min(len(handles), int(points / 5 / widest)))
     figure.legend(handles=handles, loc="outside upper left", ncols=across, frameon=False,
-                  fontsize=9, handletextpad=0.2, columnspacing=1.4, title=scene.ground.target,
+                  fontsize=9, handletextpad=0.2, columnspacing=1.4, title=scene.data.target,
                   title_fontsize=9, alignment="left")  # fmt: skip
     if scene.caption:
         text = "\n".join(wrapped(scene.caption, points - 20, _SMALL))
@@ -114,8 +117,8 @@ def _around_figure(figure: Any, scene: Scene) -> None:
 
 
 def _around_axes(places: NDArray[Any], scene: Scene) -> None:
-    """The same within axes whose figure is not ours."""
-    places[-1].legend(handles=_handles(scene), fontsize=_SMALL, title=scene.ground.target, title_fontsize=_SMALL)
+    """Add a legend and a caption within axes passed by the user."""
+    places[-1].legend(handles=_handles(scene), fontsize=_SMALL, title=scene.data.target, title_fontsize=_SMALL)
     if scene.caption:
         first = places[0]
         wide = 72 * first.get_position().width * first.figure.get_size_inches()[0]

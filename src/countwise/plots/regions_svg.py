@@ -1,4 +1,4 @@
-"""Decision regions as SVG, written by hand: no library that draws is needed."""
+"""Decision regions drawn as SVG, without matplotlib."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from countwise.working.numbers import number
 
 __all__ = ["nice_ticks", "render", "runs"]
 
-_LEVELS = 10  # of shading: few enough for a small file
+_LEVELS = 10  # number of shades of each color; few shades keep the file small
 _SMALL, _BODY, _HEAD = 11.0, 12.0, 14.0
 _EDGE, _GAP = 16.0, 26.0
 
 
 def render(scene: Scene) -> str:
-    """A scene as one SVG, complete in itself."""
+    """Return a scene as an SVG document."""
     page = _RegionPage(scene)
     pieces = [page.legend(), *(page.panel(i) for i in range(len(scene.panels))), *page.caption()]
-    title = f"Decision regions over {' and '.join(scene.ground.pair)}: {', '.join(p.title for p in scene.panels)}"
-    told = [f"{panel.title}: {panel.subtitle}." for panel in scene.panels]
-    desc = " ".join([f"Classes: {', '.join(map(str, scene.classes))}.", *told, scene.caption]).strip()
+    title = f"Decision regions over {' and '.join(scene.data.pair)}: {', '.join(p.title for p in scene.panels)}"
+    results = [f"{panel.title}: {panel.subtitle}." for panel in scene.panels]
+    desc = " ".join([f"Classes: {', '.join(map(str, scene.classes))}.", *results, scene.caption]).strip()
     return svg_page(page.width, page.height, title, "".join(pieces), desc)
 
 
 class _RegionPage:
-    """Where everything goes; from the top: legend, panels, caption."""
+    """The layout of the page, from top to bottom: legend, panels, caption."""
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
         self.points = ""
         self.columns = scene.columns
         self.wide, self.high = {1: (380.0, 310.0), 2: (330.0, 280.0)}.get(self.columns, (270.0, 240.0))
-        self.xticks, self.yticks = (nice_ticks(low, high) for low, high in scene.ground.limits)
+        self.xticks, self.yticks = (nice_ticks(low, high) for low, high in scene.data.limits)
         self.left = _EDGE + 30 + max(text_width(text, _SMALL) for _, text in self.yticks)
         self.width = self.left + self.columns * self.wide + (self.columns - 1) * _GAP + _EDGE
         self.lines = _legend_lines(scene, self.width - 2 * _EDGE)
@@ -67,7 +67,7 @@ class _RegionPage:
         panel, scene = self.scene.panels[i], self.scene
         row, column = divmod(i, self.columns)
         x, y = self.left + column * (self.wide + _GAP), self.top + row * self.step + 44
-        (left, right), (low, high) = scene.ground.limits
+        (left, right), (low, high) = scene.data.limits
         shift, scale = np.array([left, high]), np.array([self.wide / (right - left), -self.high / (high - low)])
 
         def placed(points: NDArray[Any]) -> NDArray[Any]:
@@ -77,8 +77,8 @@ class _RegionPage:
         inner = [
             _regions(panel, self.wide, self.high),
             _boundary(placed(panel.lines)),
-            self._points(placed(scene.ground.xy), size) if i == 0 else f'<use class="points" href="#{self.points}"/>',
-            _rings(placed(scene.ground.xy[scene.shown[panel.wrong[scene.shown]]]), ring, thick),
+            self._points(placed(scene.data.xy), size) if i == 0 else f'<use class="points" href="#{self.points}"/>',
+            _rings(placed(scene.data.xy[scene.shown[panel.wrong[scene.shown]]]), ring, thick),
             f'<rect width="{self.wide:g}" height="{self.high:g}" fill="none" stroke="{QUIET}"/>',
             self._axes(i, placed),
             svg_text(0, -24, shortened(panel.title, self.wide, _HEAD * 1.06), _HEAD, bold=True),
@@ -87,15 +87,15 @@ class _RegionPage:
         return f'<g class="panel" transform="translate({round(x)} {round(y)})">{"".join(inner)}</g>'
 
     def _points(self, places: NDArray[Any], size: float) -> str:
-        """The rows by class, written once: the other panels show them again."""
+        """Return the points of the rows by class; the other panels refer to this element."""
         shown, codes = self.scene.shown, self.scene.codes[self.scene.shown]
         found = [_marks(places[shown[codes == code]], int(code), size) for code in np.unique(codes)]
-        # two pictures of a page share it only if it is the same
+        # the id depends on the content: two plots on one page share it only if the points are the same
         self.points = f"cw{crc32(''.join(found).encode()):08x}"
         return f'<g class="points" id="{self.points}">{"".join(found)}</g>'
 
     def _axes(self, i: int, placed: Any) -> str:
-        (left, _), (low, _) = self.scene.ground.limits
+        (left, _), (low, _) = self.scene.data.limits
         out, marks = [], []
         for value, text in self.xticks:
             x = placed(np.array([value, low]))[0]
@@ -107,7 +107,7 @@ class _RegionPage:
             marks.append(f"M0 {y:.1f}h-4")
             if first:
                 out.append(svg_text(-8, y + 4, text, _SMALL, anchor="end"))
-        x, y = self.scene.ground.pair
+        x, y = self.scene.data.pair
         out.append(svg_text(self.wide / 2, self.high + 36, shortened(x, self.wide, _BODY), _BODY, anchor="middle"))
         if first:
             turn = f' transform="translate({_EDGE + 8 - self.left:.1f} {self.high / 2:g}) rotate(-90)"'
@@ -116,12 +116,12 @@ class _RegionPage:
 
 
 def _legend_lines(scene: Scene, width: float) -> list[list[tuple[float, int | None, str]]]:
-    """Entries of the legend line by line: where, the class (-1 a ring, None nothing but text), the text."""
+    """Return the legend entries of each line: position, class code (-1 for a ring, None for text only), text."""
     entries: list[tuple[int | None, str]] = [(code, str(value)) for code, value in enumerate(scene.classes)]
     if any(panel.wrong[scene.shown].any() for panel in scene.panels):
-        entries.append((-1, "wrong"))
-    if scene.ground.target is not None:
-        entries.insert(0, (None, f"{scene.ground.target}:"))
+        entries.append((-1, "misclassified"))
+    if scene.data.target is not None:
+        entries.insert(0, (None, f"{scene.data.target}:"))
     lines: list[list[tuple[float, int | None, str]]] = [[]]
     x = 0.0
     for code, text in entries:
@@ -135,24 +135,24 @@ def _legend_lines(scene: Scene, width: float) -> list[list[tuple[float, int | No
     return lines
 
 
-# -- what is in a panel ---------------------------------------------------------------
+# -- content of a panel ---------------------------------------------------------------
 
 
 def runs(values: NDArray[Any]) -> list[tuple[int, int, int, int, int]]:
-    """Rectangles of equal values that cover a grid: value, column, row, width, height.
+    """Return rectangles of equal values that cover a grid: value, column, row, width, height.
 
-    Runs along a row; those that stand one over the other in two rows and more are one.
+    Runs of equal values along a row are merged with identical runs in the rows below.
     """
     open_: dict[tuple[int, int, int], tuple[int, int]] = {}
     done: list[tuple[int, int, int, int, int]] = []
     for row, line in enumerate(values):
         starts = np.flatnonzero(np.r_[True, line[1:] != line[:-1]])
         ends = np.r_[starts[1:], len(line)]
-        met = {(int(line[a]), int(a), int(b - a)) for a, b in zip(starts, ends, strict=True)}
-        for key in [key for key in open_ if key not in met]:
+        found = {(int(line[a]), int(a), int(b - a)) for a, b in zip(starts, ends, strict=True)}
+        for key in [key for key in open_ if key not in found]:
             first, height = open_.pop(key)
             done.append((key[0], key[1], first, key[2], height))
-        for key in met:
+        for key in found:
             first, height = open_.get(key, (row, 0))
             open_[key] = first, height + 1
     done += [(value, column, first, width, height) for (value, column, width), (first, height) in open_.items()]
@@ -160,10 +160,10 @@ def runs(values: NDArray[Any]) -> list[tuple[int, int, int, int, int]]:
 
 
 def _regions(panel: Panel, wide: float, high: float) -> str:
-    """One path for each shade of each class."""
+    """Return one path for each shade of each class."""
     levels = np.zeros(panel.codes.shape, dtype=np.int64)
-    if panel.sure is not None:
-        levels = np.minimum((panel.sure * _LEVELS).astype(np.int64), _LEVELS - 1)
+    if panel.confidence is not None:
+        levels = np.minimum((panel.confidence * _LEVELS).astype(np.int64), _LEVELS - 1)
     paths: dict[int, list[str]] = {}
     for value, column, row, width, height in runs((panel.codes * _LEVELS + levels)[::-1]):
         paths.setdefault(value, []).append(f"M{column} {row}h{width}v{height}H{column}z")
@@ -171,14 +171,14 @@ def _regions(panel: Panel, wide: float, high: float) -> str:
     out = []
     for value, path in sorted(paths.items()):
         code, level = divmod(value, _LEVELS)
-        color = shades(code, None if panel.sure is None else (level + 0.5) / _LEVELS).tobytes().hex()
+        color = shades(code, None if panel.confidence is None else (level + 0.5) / _LEVELS).tobytes().hex()
         out.append(f'<path class="c{code}" fill="#{color}" d="{"".join(path)}"/>')
     scale = f"scale({wide / side:.6g} {high / side:.6g})"
     return f'<g class="regions" shape-rendering="crispEdges" transform="{scale}">{"".join(out)}</g>'
 
 
 def _short(*numbers: float) -> str:
-    """Numbers of a path to a tenth, with few idle characters."""
+    """Format the numbers of a path with one decimal and as few characters as possible."""
     return " ".join(f"{round(value, 1) + 0.0:g}" for value in map(float, numbers)).replace(" -", "-")
 
 
@@ -187,7 +187,7 @@ def _boundary(lines: NDArray[Any]) -> str:
     return f'<path class="boundary" d="{path}" fill="none" stroke="{DARK}" stroke-linecap="round"/>' if path else ""
 
 
-_OUTLINES = {  # corners of the marks about their center; a circle is told by its radius alone
+_OUTLINES = {  # corners of the markers around their center; a circle needs only its radius
     "s": [(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],
     "^": [(0, -1.15), (1.1, 0.85), (-1.1, 0.85)],
     "D": [(0, -1.2), (1.2, 0), (0, 1.2), (-1.2, 0)],
@@ -201,7 +201,7 @@ _OUTLINES = {  # corners of the marks about their center; a circle is told by it
 
 
 def _marks(places: NDArray[Any], code: int, size: float) -> str:
-    """All points of a class as one path."""
+    """Return all points of a class as one path."""
     color, mark = look(code)
     if mark == "o":
         path = "".join(_circle(x, y, size) for x, y in places)
@@ -220,12 +220,12 @@ def _rings(places: NDArray[Any], size: float, line: float = 1.3) -> str:
     if not len(places):
         return ""
     path = "".join(_circle(x, y, size) for x, y in places)
-    seen = "" if len(places) <= 100 else ' stroke-opacity=".6"'  # so many that they would hide the points
+    seen = "" if len(places) <= 100 else ' stroke-opacity=".6"'  # many rings would hide the points
     return f'<path class="wrong" fill="none" stroke="{DARK}" stroke-width="{line}"{seen} d="{path}"/>'
 
 
 def nice_ticks(low: float, high: float, most: int = 7) -> list[tuple[float, str]]:
-    """Round numbers within a range, 1, 2 or 5 times a power of ten apart, and how they are written."""
+    """Return tick positions with labels in a range; the step is 1, 2 or 5 times a power of ten."""
     ten = 10.0 ** math.floor(math.log10((high - low) / most))
     step = next(ten * k for k in (1, 2, 5, 10) if (high - low) / (ten * k) <= most)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)

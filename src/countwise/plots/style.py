@@ -1,4 +1,4 @@
-"""What the pictures have in common: colors, marks, and how wide a text is."""
+"""Colors, markers and text measurement shared by all plots."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["DARK", "INK", "MARK", "PALETTE", "QUIET", "SOFT", "axes", "look", "p
 
 INK, SOFT, MARK = "#1f3a5f", "#b8c4d3", "#c8102e"
 DARK, QUIET = "#222222", "#5a5a5a"
-PALETTE = (  # told apart by those who do not see all colors
+PALETTE = (  # colors that can be distinguished with color blindness
     "#0072b2",
     "#d55e00",
     "#009e73",
@@ -27,11 +27,11 @@ PALETTE = (  # told apart by those who do not see all colors
     "#332288",
     "#777777",
 )
-MARKS = "os^DvPXp"  # matplotlib's names
+MARKS = "os^DvPXp"  # matplotlib markers
 
 
 def axes(ax: Any, size: tuple[float, float] = (6.4, 4.0)) -> Any:
-    """The axes to draw on, or new ones; without the lines at the top and on the right."""
+    """Return the given axes or new ones, without the spines at the top and on the right."""
     ax = pyplot().subplots(figsize=size, layout="constrained")[1] if ax is None else ax
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
@@ -39,49 +39,51 @@ def axes(ax: Any, size: tuple[float, float] = (6.4, 4.0)) -> Any:
 
 
 def pyplot() -> Any:
-    """Matplotlib's pyplot, or an error that says how to come by it."""
+    """Return matplotlib.pyplot, or raise an error that says how to install it."""
     try:
         import matplotlib.pyplot as plt
     except ImportError:
-        raise OptionError("Pictures need matplotlib.", hint="pip install countwise[plot].") from None
+        raise OptionError(
+            "This plot needs matplotlib, which is not installed.", hint="install it: pip install countwise[plot]."
+        ) from None
     return plt
 
 
 def look(code: int) -> tuple[str, str]:
-    """The color and the mark of a class; colors come again after ten, with another mark."""
+    """Return the color and the marker of a class; colors repeat after ten classes, with another marker."""
     turns = code // len(PALETTE)
     return PALETTE[code % len(PALETTE)], MARKS[(code + turns) % len(MARKS)]
 
 
-def shades(codes: Any, sure: Any) -> NDArray[np.uint8]:
-    """Red, green and blue of regions: paler where a model is less sure, alike all over without probabilities."""
+def shades(codes: Any, confidence: Any) -> NDArray[np.uint8]:
+    """Return the RGB colors of regions: paler where the confidence is lower, uniform without probabilities."""
     solid = np.array([[int(color[i : i + 2], 16) for i in (1, 3, 5)] for color in PALETTE])[codes % len(PALETTE)]
-    share = 0.28 if sure is None else 0.07 + 0.37 * np.asarray(sure)[..., None]
-    return (255 + share * (solid - 255)).round().astype(np.uint8)
+    opacity = 0.28 if confidence is None else 0.07 + 0.37 * np.asarray(confidence)[..., None]
+    return (255 + opacity * (solid - 255)).round().astype(np.uint8)
 
 
 def text_width(text: str, size: float) -> float:
-    """About how wide a text is in a plain sans-serif type, in the unit of its size."""
+    """Estimate the width of a text in a sans-serif font, in the unit of its size."""
     wide = {**dict.fromkeys("iljtfrI.,:;'|!()[] ", 0.33), **dict.fromkeys("mwMW@%—", 0.9)}
     return size * sum(wide.get(c, 0.68 if c.isupper() or ord(c) > 0x2000 else 0.57) for c in text)
 
 
 def shortened(text: str, width: float, size: float) -> str:
-    """The text, or as much of it as is no wider than `width`."""
+    """Return the text, shortened with an ellipsis if it is wider than `width`."""
     if text_width(text, size) <= width:
         return text
-    text = text[: int(width / (0.33 * size)) + 1]  # more of the narrowest letters would not fit
+    text = text[: int(width / (0.33 * size)) + 1]  # upper bound: even the narrowest letters would not fit beyond
     while text and text_width(text + "…", size) > width:
         text = text[:-1]
     return text.rstrip() + "…"
 
 
 def wrapped(text: str, width: float, size: float) -> list[str]:
-    """The text in lines that are no wider than `width`, as far as its words allow."""
+    """Wrap the text at spaces into lines of at most `width`; a longer word keeps its own line."""
     lines: list[str] = []
     if not text:
         return lines
-    for word in text.replace(" = ", "\xa0=\xa0").split(" "):  # what is equal stays together
+    for word in text.replace(" = ", "\xa0=\xa0").split(" "):  # "name = value" is not broken
         if lines and text_width(f"{lines[-1]} {word}", size) <= width:
             lines[-1] += f" {word}"
         else:
@@ -90,7 +92,7 @@ def wrapped(text: str, width: float, size: float) -> list[str]:
 
 
 def xml(text: str) -> str:
-    """A text with its marks escaped, less the characters that XML does not have."""
+    """Escape a text for XML, and replace characters that XML does not allow by spaces."""
     return escape("".join(" " if c < " " or "\ud800" <= c <= "\udfff" or c in "\ufffe\uffff" else c for c in text))
 
 
@@ -105,13 +107,13 @@ def svg_text(
     fill: str = "",
     more: str = "",
 ) -> str:
-    """A text of an SVG; `more` is further attributes."""
+    """Return an SVG text element; `more` contains further attributes."""
     style = f' text-anchor="{anchor}"' * bool(anchor) + ' font-weight="bold"' * bold + f' fill="{fill}"' * bool(fill)
     return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}"{style}{more}>{xml(text)}</text>'
 
 
 def svg_page(width: float, height: float, title: str, body: str, desc: str = "") -> str:
-    """A whole SVG on a white ground."""
+    """Return a complete SVG with a white background."""
     wide, high = f"{width:.0f}", f"{height:.0f}"
     more = f"<desc>{xml(desc)}</desc>" if desc else ""
     return (

@@ -1,4 +1,4 @@
-"""Trees as SVG, written by hand: nodes with bars of their classes, and the path of one row marked."""
+"""Drawings of decision trees as SVG: nodes with bars of class proportions, optionally the path of one row."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["draw_tree"]
 
 _SMALL, _BODY = 11.0, 13.0
 _EDGE = 16.0
-_HIGH = 50.0  # a node
-_NARROWEST, _WIDEST = 104.0, 190.0
-_LONGEST = 150.0  # a label of a line
-_FEW = 9  # leaves that stand side by side below the root; more stand one below the other
+_HIGH = 50.0  # height of a node
+_NARROWEST, _WIDEST = 104.0, 190.0  # limits of the width of a node
+_LONGEST = 150.0  # largest width of the label of a line
+_FEW = 9  # trees with more leaves grow to the right by default
 _MOST_LEAVES = 400
 _MOST_CLASSES = 10
 
@@ -26,27 +26,29 @@ _MOST_CLASSES = 10
 def draw_tree(
     model: Any, X: Any = None, *, row: int = 0, max_depth: int | None = None, direction: str | None = None
 ) -> str:
-    """Draw a tree as SVG.
+    """Draw a decision tree as SVG.
 
-    A node shows its test, or its prediction, how many rows reached it, and the share of each class as a bar (of a
-    numeric target, the mean and the standard deviation around it). Lines are the thicker the more rows they carry.
+    A node shows its test or its prediction, the number of training rows that reached it, and a bar of the class
+    proportions (for a regression tree, of the mean and standard deviation of the target). Lines are thicker the more
+    rows follow them.
 
     Parameters
     ----------
     model : TreeClassifier or TreeRegressor
         A fitted tree.
     X : any table, optional
-        Whose row to follow: its path is marked.
+        A table with a row whose path is highlighted.
     row : int, default=0
-        Which row.
+        Index of that row in X.
     max_depth : int, optional
-        How deep to draw; by default as deep as there is room.
-    direction : {"down", "right"}, optional
-        Which way the tree grows; by default down if it has few leaves.
+        Largest depth to draw. By default the largest depth with at most about 400 leaves.
+    direction : {'down', 'right'}, optional
+        Direction in which the tree grows. By default 'down' for at most 9 leaves, else 'right'.
 
     Returns
     -------
     str
+        The SVG document.
 
     Examples
     --------
@@ -58,21 +60,23 @@ def draw_tree(
     ('<svg', True)
     """
     if not hasattr(model, "tree_"):
-        raise OptionError(f"{type(model).__name__} is not a fitted tree.", hint="fit a TreeClassifier first.")
+        raise OptionError(
+            f"{type(model).__name__} is not a fitted tree.", hint="use a fitted TreeClassifier or TreeRegressor."
+        )
     if direction not in (None, "down", "right"):
-        raise OptionError(f"direction={direction!r} is unknown.", hint="give 'down' or 'right'.")
+        raise OptionError(f"direction must be 'down', 'right' or None, not {direction!r}.")
     if max_depth is not None and (isinstance(max_depth, bool) or not isinstance(max_depth, int) or max_depth < 0):
-        raise OptionError(f"max_depth={max_depth!r} must be a whole number of at least 0.")
+        raise OptionError(f"max_depth must be an integer >= 0 or None, not {max_depth!r}.")
     return _TreePage(model, model._passed(X, row), max_depth, direction).svg()
 
 
 class _TreePage:
-    """Where everything goes."""
+    """The layout of the page."""
 
     def __init__(self, model: Any, marked: frozenset[int], max_depth: int | None, direction: str | None) -> None:
         self.model, self.tree, self.features, self.marked = model, model.tree_, model._features, marked
         depths = self.tree.depths
-        if max_depth is None:  # as deep as some hundred leaves go
+        if max_depth is None:  # the depth up to which the number of leaves is limited
             nodes = np.bincount(depths)
             ends = np.cumsum(np.bincount(depths[self.tree.leaves], minlength=len(nodes)))
             max_depth = int(np.flatnonzero(ends + nodes <= _MOST_LEAVES).max(initial=0))
@@ -86,10 +90,10 @@ class _TreePage:
         self.wide = min(max(widest + 16, _NARROWEST), _WIDEST)
         conditions = {k: condition_of(self.tree, self.features, k).short for k in self.place if k}
         self.labels = {k: shortened(text, _LONGEST, _SMALL) for k, text in conditions.items()}
-        labels = [0.0] * max(self.depth.values())  # the widest of the lines to each depth
+        labels = [0.0] * max(self.depth.values())  # the widest label of the lines to each depth
         for k, label in self.labels.items():
             labels[self.depth[k] - 1] = max(labels[self.depth[k] - 1], text_width(label, _SMALL))
-        # along the depth a line and its label; across it, room between two nodes
+        # `levels` are positions along the direction of growth, `across` is the distance of two leaves
         if self.down:
             self.across = max(self.wide, max(labels, default=0.0) + 8) + 14
             self.levels = [depth * (_HIGH + 62) for depth in range(len(labels) + 1)]
@@ -105,7 +109,7 @@ class _TreePage:
         self.shift = (self.width - 2 * _EDGE - wide) / 2 if self.down else 0.0
 
     def _placed(self) -> dict[int, float]:
-        """Where nodes stand across: leaves one after the other, each other node in the middle of its children."""
+        """Return the position of each node across: leaves are consecutive, other nodes centered on their children."""
 
         def children(k: int) -> range:
             return range(self.tree.children[k], self.tree.children[k] + self.tree.sizes[k])
@@ -123,17 +127,17 @@ class _TreePage:
         return {k: place[k] for k in order}
 
     def _corner(self, k: int) -> tuple[float, float]:
-        """The upper left corner of a node."""
+        """Return the upper left corner of a node."""
         if self.down:
             x = _EDGE + self.shift + self.place[k] * self.across + (self.across - self.wide) / 2
             return x, self.top + self.levels[self.depth[k]]
         return _EDGE + self.levels[self.depth[k]], self.top + self.place[k] * self.across
 
     def svg(self) -> str:
-        """The whole picture."""
+        """Return the SVG document."""
         counts = f"{len(self.tree)} nodes, {len(self.tree.leaves)} leaves"
         parts = [self._legend(), *map(self._line, self.labels), *map(self._node, self.place)]
-        title = f"A tree that predicts {self.model.target_.name}: {counts}"
+        title = f"Decision tree for {self.model.target_.name}: {counts}"
         return svg_page(self.width, self.height, title, "".join(parts))
 
     # -- legend ------------------------------------------------------------------------
@@ -163,7 +167,7 @@ class _TreePage:
     # -- lines ---------------------------------------------------------------------------
 
     def _line(self, k: int) -> str:
-        """From a node's parent to it, with what must hold."""
+        """Return the line from a node's parent to the node, labeled with its condition."""
         (x0, y0), (x1, y1) = self._corner(int(self.tree.parent[k])), self._corner(k)
         if self.down:
             x0, y0, x1 = x0 + self.wide / 2, y0 + _HIGH, x1 + self.wide / 2
@@ -178,8 +182,8 @@ class _TreePage:
             )
             at, anchor = (x1 - 8, y1 - 5), "end"
         on = k in self.marked
-        share = float(self.model._node_weights[k] / self.model._node_weights[0])
-        color, thick = (MARK, 2.4 + 2 * share) if on else ("#9aa3ad", 0.9 + 3.2 * share)
+        fraction = float(self.model._node_weights[k] / self.model._node_weights[0])
+        color, thick = (MARK, 2.4 + 2 * fraction) if on else ("#9aa3ad", 0.9 + 3.2 * fraction)
         halo = ' stroke="#fff" stroke-width="3.5" paint-order="stroke" stroke-linejoin="round"'
         label = svg_text(*at, self.labels[k], _SMALL, anchor=anchor, bold=on, more=halo)
         return f'<path d="{curve}" fill="none" stroke="{color}" stroke-width="{thick:.1f}"/>{label}'
@@ -202,7 +206,7 @@ class _TreePage:
         )
 
     def _words(self, k: int) -> str:
-        """The test of a node, or its prediction."""
+        """Return the test of a node, or its prediction."""
         if not self.ends[k]:
             return f"{self.features[self.tree.attribute[k]].name}?"
         more = "" if self.tree.attribute[k] < 0 else " …"
@@ -221,11 +225,11 @@ class _TreePage:
         return f"{where}: " + ", ".join(f"{number(n)} {c}" for c, n in pairs[:30])
 
     def _bar(self, k: int) -> str:
-        """The shares of the classes; none if no row reached the node."""
+        """Return the bar of class proportions; it is empty if no row reached the node."""
         x, y, wide, high = 10.0, 37.0, self.wide - 20, 7.0
         out = [f'<rect x="{x:g}" y="{y:g}" width="{wide:g}" height="{high:g}" fill="#eceff2"/>']
         if self.model._numbers:
-            return out[0] + self._spread(k, x, y, wide, high)
+            return out[0] + self._mean_sd(k, x, y, wide, high)
         cells = self.tree.cells[k]
         total = float(cells.sum())
         for c, n in enumerate([*cells[:_MOST_CLASSES], float(cells[_MOST_CLASSES:].sum())] if total > 0 else ()):
@@ -235,8 +239,8 @@ class _TreePage:
                 x += size
         return "".join(out)
 
-    def _spread(self, k: int, x: float, y: float, wide: float, high: float) -> str:
-        """The mean and its deviation, on the scale of all means."""
+    def _mean_sd(self, k: int, x: float, y: float, wide: float, high: float) -> str:
+        """Return the mean and the interval of one standard deviation, on the scale of all means."""
         means, cells = self.model._means, self.tree.cells[k]
         low, mean = float(means.min()), float(means[k])
         span = float(means.max()) - low or 1.0

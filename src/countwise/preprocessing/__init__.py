@@ -1,4 +1,4 @@
-"""Preprocessing: numeric columns in ranges, nominal columns as numbers."""
+"""Preprocessing: discretization of numeric columns and encoding of nominal columns."""
 
 from __future__ import annotations
 

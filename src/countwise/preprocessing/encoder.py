@@ -1,4 +1,4 @@
-"""Names into numbers: nominal columns one-hot or as codes, ordinal ones as thresholds or number (000, 001)."""
+"""Encoder of nominal and ordinal columns as numbers: one-hot columns, thresholds or codes."""
 
 from __future__ import annotations
 
@@ -28,32 +28,37 @@ Columns = dict[str, NDArray[Any]]
 
 @dataclass(eq=False, repr=False)
 class CategoricalEncoder(TableTransformer):
-    """Turn names into numbers: nominal columns one-hot or as codes, ordinal ones by choice.
+    """Encode nominal and ordinal columns as numbers.
+
+    Numeric columns are passed through. Missing values stay missing.
 
     Parameters
     ----------
-    nominal : {"onehot", "codes"}, default="onehot"
-        A column of 0 and 1 for each value; or the number of the value, which gives the values an
-        order and distances that they do not have: a warning says so.
-    ordinal : {"thresholds", "number", "nominal"}, default="thresholds"
-        A column of 0 and 1 for each step, ``temperature>cool``; the number of the value, as if
-        the steps were equally long; or as if there were no order.
-    drop : {None, "if_binary", "first"}, optional
-        One-hot: leave out the column of the first value, of two-valued columns or of all.
-    missing : {"keep", "zeros"}, default="keep"
-        One-hot: a missing cell is missing in each of its columns, or 0 in each.
-    types : mapping of column to kind, str or Schema, optional
-        Declared column types; others follow from dtypes. An `Ordinal` also says in which order.
-    unseen : {"ignore", "error"}, default="ignore"
-        A value never met in training is none of those known (one-hot) and missing otherwise;
-        or an error.
+    nominal : {'onehot', 'codes'}, default='onehot'
+        The encoding of nominal columns: 'onehot' is a column of 0 and 1 for each value, 'codes' the index of the
+        value. Codes have an order and distances that the values do not have; a warning says so.
+    ordinal : {'thresholds', 'number', 'nominal'}, default='thresholds'
+        The encoding of ordinal columns: 'thresholds' is a column of 0 and 1 for each step, such as
+        ``temperature>cool``; 'number' is the index of the value, as if all steps were equal; 'nominal' ignores the
+        order and uses the encoding of nominal columns.
+    drop : {None, 'if_binary', 'first'}, default=None
+        The one-hot column to drop: 'first' drops that of the first value of every nominal column, 'if_binary' only
+        for columns with two values, None drops none.
+    missing : {'keep', 'zeros'}, default='keep'
+        The one-hot columns of a missing value: 'keep' makes them missing (NaN), 'zeros' sets them to 0.
+    types : mapping, str, Schema or None, default=None
+        The types of columns; an `Ordinal` also gives the order of the values. By default the type follows from the
+        dtype.
+    unseen : {'ignore', 'error'}, default='ignore'
+        The encoding of a value never seen in training: 'ignore' sets all its one-hot columns to 0 and is missing in
+        other encodings and if a column is dropped; 'error' raises an error.
 
     Attributes
     ----------
     schema_ : Schema
-        What each column is.
-    expanded_ : dict
-        The names of the columns that come of each attribute.
+        The type and the values of each column.
+    expanded_ : dict of str to list of str
+        The names of the output columns of each input column.
 
     Examples
     --------
@@ -84,8 +89,8 @@ class CategoricalEncoder(TableTransformer):
         for a in schema.attributes:
             if not isinstance(a, Nominal | Numeric):
                 raise TableError(
-                    f"{a.name!r} is {a.kind}; it cannot be turned into one number or a few. "
-                    "(A sparse matrix is numbers already.)"
+                    f"{a.name!r} has type {a.kind}; only nominal, ordinal and numeric columns can be encoded.",
+                    hint="drop the column; a sparse matrix is numeric already.",
                 )
         return schema
 
@@ -99,25 +104,27 @@ class CategoricalEncoder(TableTransformer):
             unseen=("ignore", "error"),
         )
         if self.missing == "zeros" and self.drop is not None:
-            raise OptionError("missing='zeros' and drop would make the first value and a missing cell the same.")
+            raise OptionError(
+                "missing='zeros' cannot be combined with drop: missing values and the first value would be equal."
+            )
 
     def _terms(self, schema: Schema, target: str) -> list[Term]:
-        # counted so that a value of which no row is left can be forgotten
+        # counted so that `forget` can remove a value that no row has
         return [Term(AsGiven(a), Categorical()) for a in schema.attributes if isinstance(a, Nominal)]
 
     def _estimate(self) -> None:
         refuse_duplicates(self.get_feature_names_out().tolist())
-        coded = [a for a in self.schema_.attributes if self._way(a) == "codes" and len(a.values) > 2]  # type: ignore[attr-defined]
+        coded = [a for a in self.schema_.attributes if self._encoding(a) == "codes" and len(a.values) > 2]  # type: ignore[attr-defined]
         if coded:
             first: Any = coded[0]
             codes = ", ".join(f"{code} {value}" for code, value in enumerate(first.values[:3]))
             warn(
-                f"Codes give {listed([a.name for a in coded])} an order and distances that the values do not have "
-                f"({first.name}: {codes}, ...): a learner that compares numbers will believe them. "
-                "Hint: nominal='onehot', or declare an order by types={...: Ordinal(...)}."
+                f"The codes of {listed([a.name for a in coded])} have an order and distances that the values do not "
+                f"have ({first.name}: {codes}, ...), and a numeric learner will use them. "
+                "Hint: use nominal='onehot', or declare an order with types={...: Ordinal(...)}."
             )
 
-    def _way(self, a: Attribute) -> str:
+    def _encoding(self, a: Attribute) -> str:
         if isinstance(a, Ordinal) and self.ordinal != "nominal":
             return "codes of an order" if self.ordinal == "number" else "thresholds"
         if isinstance(a, Nominal):
@@ -125,7 +132,15 @@ class CategoricalEncoder(TableTransformer):
         return "same"
 
     def transform(self, X: Any) -> Any:
-        """Turn each column into numbers; missing stays missing (NaN in each column that comes of it)."""
+        """Encode each column as numbers; a missing value is NaN in each of its columns.
+
+        Examples
+        --------
+        >>> from countwise import CategoricalEncoder
+        >>> coder = CategoricalEncoder().fit({"wind": ["north", "east", "south"]})
+        >>> {name: column.tolist() for name, column in coder.transform({"wind": ["east", None]}).items()}
+        {'wind=east': [1.0, nan], 'wind=north': [0.0, nan], 'wind=south': [0.0, nan]}
+        """
         X, frame = self._matched(X)
         table = self.schema_.encode(frame, strict=self.unseen == "error")
         refuse_infinity({a.name: table[a.name] for a in self.schema_.attributes if isinstance(a, Numeric)})
@@ -135,23 +150,21 @@ class CategoricalEncoder(TableTransformer):
         return rebuilt(X, frame, columns, container_of(X, self._output_wanted()))
 
     def _numbers(self, a: Attribute, column: NDArray[Any]) -> Columns:
-        way = self._way(a)
-        if way == "same":
+        encoding = self._encoding(a)
+        if encoding == "same":
             return {a.name: column.astype(np.float64)}
-        assert isinstance(a, Nominal)  # noqa: S101 - what is not a number has values
-        missing = column >= a.missing  # or never met
-        if way == "onehot":
+        assert isinstance(a, Nominal)  # noqa: S101 - every other column is nominal
+        missing = column >= a.missing  # or unseen
+        if encoding == "onehot":
             first = int(self.drop == "first" or (self.drop == "if_binary" and len(a.values) == 2))
-            if (
-                not first
-            ):  # a value never met is 0 in each column; if the first value has none, that is the first value
+            if not first:  # an unseen value is 0 in each column; with a dropped column that would be the first value
                 missing = column == a.missing
             nothing = np.nan if self.missing == "keep" else 0.0
             return {
                 f"{a.name}={a.values[code]}": np.where(missing, nothing, (column == code).astype(np.float64))
                 for code in range(first, len(a.values))
             }
-        if way == "thresholds":
+        if encoding == "thresholds":
             return {
                 f"{a.name}>{_upper(value)}": np.where(missing, np.nan, (column > code).astype(np.float64))
                 for code, value in enumerate(a.values[:-1])
@@ -160,7 +173,7 @@ class CategoricalEncoder(TableTransformer):
 
     @property
     def expanded_(self) -> dict[str, list[str]]:
-        """The names of the columns that come of each attribute."""
+        """Names of the output columns of each input column."""
         nothing = np.empty(0, dtype=np.uint8)
         return {a.name: list(self._numbers(a, nothing)) for a in self.schema_.attributes}
 
@@ -168,7 +181,16 @@ class CategoricalEncoder(TableTransformer):
         return {name: [column[len(name) :] for column in columns] for name, columns in self.expanded_.items()}
 
     def inverse_transform(self, X: Any) -> Any:
-        """The values behind the numbers."""
+        """Return the values that the numbers encode.
+
+        Examples
+        --------
+        >>> from countwise import CategoricalEncoder
+        >>> X = {"wind": ["north", "east", "south"]}
+        >>> coder = CategoricalEncoder().fit(X)
+        >>> coder.inverse_transform(coder.transform(X))["wind"].tolist()
+        ['north', 'east', 'south']
+        """
         X, frame = self._converted(X)
         waiting = list(frame.columns.values())
         columns: dict[str, Column | None] = {}
@@ -184,14 +206,14 @@ class CategoricalEncoder(TableTransformer):
         cells = np.stack(columns, axis=1) if columns else np.zeros((n_rows, 0))
         missing = np.isnan(cells).any(axis=1)
         cells = np.nan_to_num(cells)
-        way = self._way(a)
-        _refuse_strange(cells, a, way)
-        if way == "onehot":
+        encoding = self._encoding(a)
+        _refuse_invalid(cells, a, encoding)
+        if encoding == "onehot":
             first = len(a.values) - cells.shape[1]  # 1 if the first value has no column
             none = ~cells.any(axis=1)
             codes = np.argmax(cells, axis=1) + first if cells.shape[1] else np.zeros(n_rows, dtype=np.int64)
             codes = np.where(none, 0 if first else len(a.values), codes)
-        elif way == "thresholds":
+        elif encoding == "thresholds":
             codes = cells.sum(axis=1).astype(np.int64)
         else:
             codes = cells[:, 0].astype(np.int64)
@@ -199,23 +221,21 @@ class CategoricalEncoder(TableTransformer):
         return Coded(codes, a.values, declared=True, ordered=isinstance(a, Ordinal))
 
 
-def _refuse_strange(cells: Floats, a: Nominal, way: str) -> None:
-    """Numbers that `transform` never gives are an error."""
-    if way in ("onehot", "thresholds"):
+def _refuse_invalid(cells: Floats, a: Nominal, encoding: str) -> None:
+    """Raise an error for numbers that `transform` never returns."""
+    if encoding in ("onehot", "thresholds"):
         wrong = ((cells != 0) & (cells != 1)).any(axis=1)
-        wrong |= cells.sum(axis=1) > 1 if way == "onehot" else (np.diff(cells, axis=1) > 0).any(axis=1)
+        wrong |= cells.sum(axis=1) > 1 if encoding == "onehot" else (np.diff(cells, axis=1) > 0).any(axis=1)
     else:
         wrong = ((cells != np.floor(cells)) | (cells < 0) | (cells >= max(len(a.values), 1))).any(axis=1)
     if wrong.any():
         row = int(np.argmax(wrong))
-        known = "" if way in ("onehot", "thresholds") else f"; its codes are 0 to {len(a.values) - 1}"
-        raise TableError(
-            f"Row {row} is not what transform gives for {a.name!r}: {cells[row].tolist()}{known}.", row=row
-        )
+        codes = "" if encoding in ("onehot", "thresholds") else f"; its codes are 0 to {len(a.values) - 1}"
+        raise TableError(f"{cells[row].tolist()} in row {row} is not a valid encoding of {a.name!r}{codes}.", row=row)
 
 
 def _upper(value: Any) -> str:
-    """What lies below a step: a value, or the upper edge where values are ranges such as ``(70.5, 77.5]``."""
+    """Return the value below a threshold, or its upper edge if values are bins such as ``(70.5, 77.5]``."""
     text = str(value)
     edge = re.fullmatch(r"<= (\S+)|\(\S+, (\S+)\]", text)
     return text if edge is None else edge[1] or edge[2]

@@ -1,4 +1,4 @@
-"""Small tables to try things on: those of the lectures, and a few public ones.
+"""Sample data sets: small textbook tables, and a few public data sets.
 
 Licenses and attributions are in ``LICENSES.md`` beside the files.
 """
@@ -21,22 +21,29 @@ __all__ = ["Sample", "load", "names"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
-    """A table with the name of its class column and where it comes from.
+    """Data set with the name of its target and its source.
 
     Parameters
     ----------
     name : str
-        Name for `load`.
+        The name of the data set, for `load`.
     frame : dict of str to ndarray
-        All columns, the target among them.
+        All columns, including the target.
     target : str
-        Name of the column to predict.
+        The name of the target column.
     description : str
-        What the table is, in one sentence.
+        A description in one sentence.
     source : str
-        Lecture or publication.
+        The publication or other source.
     license : str
         The terms of use; see also ``LICENSES.md``.
+
+    Attributes
+    ----------
+    X : dict of str to ndarray
+        The columns without the target.
+    y : ndarray
+        The target.
 
     Examples
     --------
@@ -55,28 +62,45 @@ class Sample:
 
     @property
     def X(self) -> Columns:  # noqa: N802 - scikit-learn's name for the table
-        """The columns without the target."""
+        """Columns without the target."""
         return {name: column for name, column in self.frame.items() if name != self.target}
 
     @property
     def y(self) -> NDArray[Any]:
-        """The target."""
+        """Target column."""
         return self.frame[self.target]
 
     def columns(self, *names: str) -> Columns:
-        """Some of the columns, the target among them if it is named."""
+        """Return some of the columns.
+
+        Parameters
+        ----------
+        *names : str
+            The names of the columns; the target may be one of them.
+
+        Returns
+        -------
+        dict of str to ndarray
+            The columns in the given order.
+
+        Examples
+        --------
+        >>> from countwise.samples import load
+        >>> list(load("rain").columns("temp", "rain"))
+        ['temp', 'rain']
+        """
         odd = [name for name in names if name not in self.frame]
         if odd:
             raise OptionError(
                 f"The sample {self.name!r} has no column {odd[0]!r}.",
-                hint=did_you_mean(odd[0], self.frame) or f"it has {listed(self.frame)}.",
+                hint=did_you_mean(odd[0], self.frame) or f"use one of {listed(self.frame)}.",
             )
         return {name: self.frame[name] for name in names}
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """Where a sample is and what is said about it."""
+    """File, description and source of a data set."""
 
     file: str
     target: str
@@ -84,70 +108,82 @@ class _Entry:
     source: str
     license: str = "a table of facts from public lecture notes"
     options: dict[str, Any] = field(default_factory=dict)
-    mend: Callable[[Columns], Columns] | None = None
+    convert: Callable[[Columns], Columns] | None = None
 
 
-def _windy_as_truth(frame: Columns) -> Columns:
-    """ARFF has no booleans, only the words TRUE and FALSE."""
-    return frame | {"windy": objects([word == "TRUE" for word in frame["windy"]])}
+def _windy_as_bool(frame: Columns) -> Columns:
+    """Convert the column windy to booleans; ARFF has only the strings TRUE and FALSE."""
+    return frame | {"windy": objects([value == "TRUE" for value in frame["windy"]])}
 
 
 _ENTRIES = {
-    "rain": _Entry("rain.csv", "rain", "Six days with the wind and the temperature: did it rain?", "lecture 000"),
+    "rain": _Entry("rain.csv", "rain", "Six days with wind and temperature: did it rain?", "public lecture notes"),
     "tennis": _Entry(
-        "tennis.csv", "play", "Fourteen days in four nominal attributes: was tennis played?", "lectures 002 and 004"
+        "tennis.csv",
+        "play",
+        "Fourteen days with four nominal attributes: was tennis played?",
+        "Mitchell (1997), Machine Learning: the PlayTennis table",
     ),
     "weather": _Entry(
         "weather.numeric.arff",
         "play",
-        "The days of tennis with temperature and humidity as numbers.",
-        "lecture 004; the table of Witten and Frank, Data Mining",
+        "The fourteen days of tennis with temperature and humidity as numbers.",
+        "Witten and Frank, Data Mining",
         "a textbook table",
-        mend=_windy_as_truth,
+        convert=_windy_as_bool,
     ),
-    "mail": _Entry("mail.csv", "label", "Six short mails: spam or valid?", "lecture 003"),
+    "mail": _Entry("mail.csv", "label", "Six short e-mails: spam or valid?", "public lecture notes"),
     "loan": _Entry(
-        "loan.csv", "default", "Ten borrowers by home, marriage and years in the job: who defaulted?", "lecture 003"
+        "loan.csv",
+        "default",
+        "Ten borrowers with home ownership, marital status and years in the job: who defaulted?",
+        "public lecture notes",
     ),
     "cheat": _Entry(
-        "cheat.csv", "cheat", "Ten people by refund, marriage and income in thousands: who cheated?", "lecture 004"
+        "cheat.csv",
+        "cheat",
+        "Ten taxpayers with refund, marital status and income in thousands: who cheated?",
+        "Tan, Steinbach and Kumar (2006), Introduction to Data Mining",
     ),
     "hours": _Entry(
-        "hours.csv", "hours", "Fourteen days in four attributes: for how many hours was played?", "lecture 002"
+        "hours.csv",
+        "hours",
+        "Fourteen days with four nominal attributes: for how many hours was tennis played?",
+        "public lecture notes",
     ),
     "penguins": _Entry(
         "penguins.csv",
         "species",
-        "344 penguins of three species, measured on three islands, with some cells missing.",
+        "344 penguins of three species, measured on three islands, with some missing values.",
         "Gorman, Williams and Fraser (2014); Horst, Hill and Gorman (2020), palmerpenguins",
         "CC0 1.0",
     ),
     "credit": _Entry(
         "credit.csv",
         "Status",
-        "4454 loans with the finances of the borrower: good or bad?",
+        "4454 loans with the finances of the borrower: is the credit status good or bad?",
         "credit_data of the R package modeldata",
         "MIT",
     ),
     "sms": _Entry(
         "sms_spam.tsv",
         "label",
-        "5574 text messages in English: spam or ham?",
+        "5574 text messages in English: spam or ham (not spam)?",
         "Almeida and Hidalgo (2011), SMS Spam Collection, UCI Machine Learning Repository",
         "CC BY 4.0",
-        # Messages contain quotation marks that quote nothing, and words such as "NA" that are not gaps.
+        # Messages contain unpaired quotation marks, and words such as "NA" that are not missing values.
         options={"header": False, "names": ("label", "message"), "quote": None, "missing": ()},
     ),
 }
 
 
 def names() -> list[str]:
-    """The names of all samples.
+    """Return the names of all data sets.
 
     Returns
     -------
     list of str
-        In the order of the lectures, then the public tables.
+        The names: textbook tables first, then public data sets.
 
     Examples
     --------
@@ -159,7 +195,7 @@ def names() -> list[str]:
 
 
 def load(name: str) -> Sample:
-    """Load a sample; each call reads it anew, so that it may be changed freely.
+    """Load a sample data set.
 
     Parameters
     ----------
@@ -169,7 +205,7 @@ def load(name: str) -> Sample:
     Returns
     -------
     Sample
-        The table and what is known about it.
+        The data set. Each call reads it again, so its columns may be changed.
 
     Examples
     --------
@@ -179,9 +215,9 @@ def load(name: str) -> Sample:
     """
     entry = _ENTRIES.get(name)
     if entry is None:
-        hint = did_you_mean(name, _ENTRIES) or f"the samples are {listed(_ENTRIES, most=len(_ENTRIES))}."
+        hint = did_you_mean(name, _ENTRIES) or f"use one of {listed(_ENTRIES, most=len(_ENTRIES))}."
         raise ReadError(f"There is no sample {name!r}.", hint=hint)
     frame = read(Path(__file__).with_name(entry.file), **entry.options)
-    if entry.mend is not None:
-        frame = entry.mend(frame)
+    if entry.convert is not None:
+        frame = entry.convert(frame)
     return Sample(name, frame, entry.target, entry.description, entry.source, entry.license)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from countwise._typing import Floats
-from countwise.data.frames import lacks
+from countwise.data.frames import missing_columns
 from countwise.engines import query as nw
 from countwise.engines.execute import micros
 from countwise.errors import TableError
@@ -28,9 +28,9 @@ class ScoringQuery:
     def __init__(self, X: Any, columns: Sequence[str], given: Sequence[str]) -> None:
         self.frame = nw.from_native(X)
         self.dtypes = dict(self.frame.collect_schema())
-        lost = list(dict.fromkeys(name for name in columns if name not in self.dtypes))
-        if lost:
-            raise lacks("table", lost, self.dtypes)
+        absent = list(dict.fromkeys(name for name in columns if name not in self.dtypes))
+        if absent:
+            raise missing_columns(absent, self.dtypes)
         for name in self.dtypes:
             if name in given or name.startswith("cw_"):
                 why = "is the name of an answer" if name in given else "starts with cw_, as working columns do"

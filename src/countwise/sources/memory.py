@@ -1,4 +1,4 @@
-"""Rows in memory: a frame, its target, and a weight for each row."""
+"""Rows in memory: a frame, its target and the row weights."""
 
 from __future__ import annotations
 
@@ -26,59 +26,59 @@ class Memory:
     """A frame with a target for each row."""
 
     frame: Frame
-    target: Column  # the class, or the number, of each row; none is missing
-    name: str  # of the target
-    weights: NDArray[Any] | None  # none is zero
-    left_out: int = 0  # rows whose target was missing
-    label_type: np.dtype[Any] | None = None  # in which the user keeps the target
-    places: NDArray[Any] | None = None  # of the rows in the user's table; None if none was left out
-    known: bool = True  # whether the user gave classes; if not, all rows are of one
-    n_given: int = 0  # rows of the user's table
+    target: Column  # the class or the number of each row; no value is missing
+    name: str  # name of the target
+    weights: NDArray[Any] | None  # no weight is zero
+    left_out: int = 0  # number of skipped rows, whose target is missing
+    label_type: np.dtype[Any] | None = None  # dtype of the user's target
+    places: NDArray[Any] | None = None  # positions of the rows in the user's table; None if no row was skipped
+    known: bool = True  # whether the user gave classes; if not, all rows belong to one class
+    n_given: int = 0  # number of rows of the user's table
 
     @property
     def n_rows(self) -> int:
-        """Rows with a target."""
+        """Number of rows with a target."""
         return self.frame.n_rows
 
     def counted_as_given(self, error: CountwiseError) -> CountwiseError:
-        """An error about one of these rows, with the row's number in the table that the user gave."""
+        """Return an error about one of these rows with the row number of the user's table."""
         if error.row is None or self.places is None:
             return error
         return error.at(int(self.places[error.row]))
 
     def table(self, schema: Schema, target: Nominal) -> Table:
-        """The rows encoded, target included."""
+        """Encode the rows, including the target."""
         codes = target.encode(self.target, strict=True)
         return schema.encode(self.frame, self.weights, strict=True).with_column(target.name, codes)
 
     def matched(self, schema: Schema) -> Frame:
-        """The columns of a schema, in its order."""
+        """Return the columns of a schema, in its order."""
         return schema.match(self.frame)
 
     def count(
         self, schema: Schema, target: Nominal, build: BuildRequests, what: str = "", *, learn: bool = True
     ) -> Counted:
-        """Fill the tallies that a model asks for; unless it learns, a value outside its domain is an error."""
+        """Fill the tallies that a model requests; unless `learn`, a value outside its domain is an error."""
         frame = self.frame if tuple(schema) == self.frame.names else schema.match(self.frame)
         if learn:
             frame = schema.coded(frame)
             schema, target = schema.learn(frame), target.learn(self.target)
         requests = build(schema, target)
-        tell = progress.current()
+        report = progress.current()
         table = derived_table(replace(self, frame=frame).table(schema, target), requests)
-        tallies = fill_all({key: request.blank for key, request in requests.items()}, table, tell)
-        if tell is not None:
-            tell(frame.n_rows)
+        tallies = fill_all({key: request.blank for key, request in requests.items()}, table, report)
+        if report is not None:
+            report(frame.n_rows)
         return Counted(schema, target, tallies, frame.n_rows, self.label_type)
 
 
 def memory(
     X: Any, y: Any, sample_weight: Any = None, needs_target: bool = True, *, whole: bool = True, numbers: bool = False
 ) -> Memory:
-    """Open a table and its target, classes or numbers; rows without a target or without weight are left out.
+    """Separate a table and its target, classes or `numbers`; rows without a target or with weight 0 are skipped.
 
-    A whole table must have a row that counts; a piece of one need not. Where no target is needed, one
-    that is no class, or not there in every row, is not looked at.
+    A `whole` table must have at least one row left; a chunk may have none. If no target is needed, a target with
+    continuous or missing values is ignored.
     """
     frame = frame_of(X)
     if y is None and needs_target:
@@ -89,8 +89,8 @@ def memory(
         target, name = np.zeros(frame.n_rows, dtype=np.uint8), unused_name("class", frame)
     else:
         target, own_name = _target(y)
-        made_up = unused_name("target" if numbers else "class", frame)
-        name = own_name if own_name and own_name not in frame.columns else made_up
+        generated = unused_name("target" if numbers else "class", frame)
+        name = own_name if own_name and own_name not in frame.columns else generated
     check_shape(len(frame.columns), frame.n_rows, target, whole)
     if numbers:
         target = _numbers(target, name)
@@ -100,24 +100,24 @@ def memory(
     target = target if known else np.zeros(frame.n_rows, dtype=np.uint8)
     label_type = target.dtype if isinstance(target, np.ndarray) else None
     if of_objects(target):
-        target = factorized(target, name)  # once, for all who ask for codes
+        target = factorized(target, name)  # encoded once for all later uses
     weights = weights_of(sample_weight, frame.n_rows, whole=whole)
     kept = _keep(frame, target, name, weights, whole, missing_classes(target, name))
     return replace(kept, label_type=label_type, known=known)
 
 
 def column_of(frame: Frame, name: str, what: str = "") -> Column:
-    """A column by its name; `what` says in an error what it is for."""
+    """Return a column by name; `what`, such as "for the target", says in an error message what it is needed for."""
     if name not in frame.columns:
         raise TableError(
             f"The table has no column {name!r}{' ' * bool(what)}{what}.",
-            hint=did_you_mean(name, frame.columns) or f"it has {listed(frame.columns)}.",
+            hint=did_you_mean(name, frame.columns) or f"use one of {listed(frame.columns)}.",
         )
     return frame.columns[name]
 
 
 def _is_class(target: Column, name: str) -> bool:
-    """Whether a column holds a class in every row."""
+    """Return whether a column has a class in each row."""
     try:
         missing = missing_classes(factorized(target, name) if of_objects(target) else target, name)
     except TableError:
@@ -127,7 +127,10 @@ def _is_class(target: Column, name: str) -> bool:
 
 def _target(y: Any) -> tuple[Column, str | None]:
     if is_sparse(y):
-        raise TableError("The target y is a sparse matrix; one class a row is needed.", hint="y.toarray().ravel().")
+        raise TableError(
+            "y must be a 1d array with one class for each row, not a sparse matrix.",
+            hint="pass y.toarray().ravel().",
+        )
     target, name = series_of(y)
     if isinstance(target, np.ndarray) and target.ndim == 2 and target.shape[1] == 1:
         from sklearn.exceptions import DataConversionWarning
@@ -140,55 +143,58 @@ def _target(y: Any) -> tuple[Column, str | None]:
 
 
 def check_shape(n_columns: int, n_rows: int, target: Column, whole: bool = True) -> None:
-    """A table needs columns, a target for each row and, unless it is a piece of one, rows."""
+    """Raise an error unless the table has columns, a target for each row and, if it is a whole table, rows."""
     if not n_columns:
         raise TableError(f"Found array with 0 feature(s) (shape=({n_rows}, 0)) while a minimum of 1 is required.")
     if n_rows == 0 and whole:
         raise TableError("Found array with 0 sample(s): the table is empty. At least one row is needed.")
     if len(target) != n_rows:
         raise TableError(
-            f"Found input variables with inconsistent numbers of samples: {n_rows} rows, {len(target)} targets."
+            f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, y has {len(target)}."
         )
 
 
 def weights_of(sample_weight: Any, n_rows: int, *, whole: bool = True) -> NDArray[Any] | None:
-    """Weights checked: one a row, finite, none negative, not all zero; whole weights as integers."""
+    """Validate weights: one for each row, finite, >= 0 and not all zero; integral weights become integers."""
     if sample_weight is None:
         return None
     weights = np.asarray(sample_weight)
     if weights.ndim == 0:
         if weights.dtype.kind not in "iufb":
             raise TableError(
-                f"sample_weight is {sample_weight!r}, which is not a number.",
-                hint="give one number a row, or a column: sample_weight=table['name'].",
+                f"sample_weight must have one number for each row, not {sample_weight!r}.",
+                hint="pass an array, or a column such as sample_weight=table['name'].",
             )
         weights = np.full(n_rows, float(weights))
     if weights.ndim != 1:
-        raise TableError("Sample weights must be 1D array or scalar.")
+        raise TableError(f"Sample weights must be 1D array or scalar, not an array of shape {weights.shape}.")
     if len(weights) != n_rows:
-        raise TableError(f"sample_weight.shape == {weights.shape}, expected {(n_rows,)}: one weight a row.")
+        raise TableError(f"sample_weight.shape == {weights.shape}, expected {(n_rows,)}: each row needs one weight.")
     if weights.dtype.kind not in "iub":
         try:
             weights = weights.astype(np.float64)
         except (TypeError, ValueError):
             row = next(i for i, w in enumerate(weights) if not _is_number(w))
             raise TableError(
-                f"The weight of row {row} is {weights[row]!r}, which is not a number.", hint="give one number a row."
+                f"The weight of row {row} is {weights[row]!r}, which is not a number.",
+                hint="pass one number for each row.",
             ) from None
         if not np.isfinite(weights).all():
             row = int(np.argmin(np.isfinite(weights)))
             raise TableError(
-                f"The weight of row {row} is {weights[row]} (NaN or infinity).", hint="give 0 to leave a row out."
+                f"The weight of row {row} is {weights[row]} (NaN or infinity), but weights must be finite.",
+                hint="use weight 0 to ignore a row.",
             )
     if (weights < 0).any():
         row = int(np.argmax(weights < 0))
         raise TableError(
             f"Negative values in data passed to `sample_weight`: row {row} has {weights[row]}.",
-            hint="give 0 to leave a row out; `forget` takes rows back.",
+            hint="use weight 0 to ignore a row, or `forget` to remove rows from a model.",
         )
     if whole and n_rows and not weights.any():
         raise TableError(
-            "All sample weights are zero: no row would count.", hint="give at least one row a weight above 0."
+            "All sample weights are zero, so that no row would be used.",
+            hint="give at least one row a weight greater than 0.",
         )
     if weights.dtype.kind != "f" or _kernels.float_is_integral(weights):
         return weights.astype(np.int64)
@@ -204,13 +210,13 @@ def _is_number(value: Any) -> bool:
 
 
 def _numbers(target: Column, name: str) -> Floats:
-    """A target of numbers, NaN where it is missing."""
+    """Convert a numeric target, NaN where it is missing."""
     numbers = Numeric(name).encode(target).astype(np.float64)
     if np.isinf(numbers).any():
         row = int(np.argmax(np.isinf(numbers)))
         raise TableError(
             f"Input y contains infinity: the target {name!r} is {numbers[row]} in row {row}.",
-            hint="NaN is a missing target, whose row is left out.",
+            hint="use a finite number, or NaN to skip the row.",
         )
     return numbers
 
@@ -218,7 +224,7 @@ def _numbers(target: Column, name: str) -> Floats:
 def _keep(
     frame: Frame, target: Column, name: str, weights: NDArray[Any] | None, whole: bool, missing: Flags | None
 ) -> Memory:
-    """The rows that have a target and a weight."""
+    """Keep the rows that have a target and a weight greater than 0."""
     left_out = 0 if missing is None else int(np.count_nonzero(missing))
     keep = ~missing if missing is not None and left_out else None
     if weights is not None and not weights.all():
@@ -226,7 +232,10 @@ def _keep(
     if keep is None:
         return Memory(frame, target, name, weights, n_given=frame.n_rows)
     if whole and not keep.any():
-        raise TableError(f"The target {name!r} is missing in every row that has a weight.")
+        raise TableError(
+            f"The target {name!r} is missing in every row"
+            f"{'' if weights is None else ' with a weight greater than 0'}; there is nothing to learn from."
+        )
     kept = None if weights is None else weights[keep]
     rows = np.flatnonzero(keep)
     return Memory(frame.take(keep), target[keep], name, kept, left_out, places=rows, n_given=frame.n_rows)

@@ -1,7 +1,8 @@
-"""Tallies: what is counted, wherever the rows are.
+"""Tallies: sufficient statistics of a table, such as counts, moments and scatter matrices.
 
-A tally is a commutative monoid with subtraction: a blank one is zero, `+`
-merges, `-` takes back, and a blank one is also the request for a filled one.
+A tally is created blank and filled from the rows of a table. Tallies of two tables can be added (``a + b`` is the
+tally of both tables together) and subtracted (``a - b`` removes the rows of `b`). A blank tally is the zero of the
+addition.
 """
 
 from __future__ import annotations
@@ -49,16 +50,25 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A blank tally, and the column that it is about.
+    """Request of a model for a tally of one column.
 
     Parameters
     ----------
     derived : Derived or None
-        The column; None for the counts of the classes.
+        Column to be counted. None requests the counts of the classes.
     blank : Tally
-        To be filled.
-    shows_infinity : bool
-        Whether an infinite number shows in the tally, so that it need not be looked for.
+        Blank tally to be filled.
+    shows_infinity : bool, default=False
+        Whether the filled tally reveals an infinite value. If False, the column is checked for infinite values first.
+
+    Examples
+    --------
+    >>> from countwise import Nominal, Numeric
+    >>> from countwise.data.derived import AsGiven
+    >>> from countwise.tallies import Moments, Request
+    >>> rain, temp = Nominal("rain", ("no", "yes")), Numeric("temp")
+    >>> Request(AsGiven(temp), Moments(rain, temp)).derived.columns
+    ('temp',)
     """
 
     derived: Derived | None
@@ -71,20 +81,27 @@ BuildRequests: TypeAlias = Callable[[Schema, Nominal], Mapping[str, Request]]
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """What a source has counted.
+    """Filled tallies of a table.
 
     Parameters
     ----------
     schema : Schema
-        The attributes with their domains.
+        Attributes with the domains found in the table.
     target : Nominal
-        The target with its classes.
-    tallies : dict of str to tally
-        Filled, by the keys of the requests.
+        Target with its classes.
+    tallies : dict of str to Tally
+        Filled tallies, by the keys of the requests.
     n_rows : int
-        Rows with a target.
+        Number of rows with a target.
     label_type : dtype or None
-        In which dtype the user keeps the classes.
+        NumPy dtype of the classes in the user's table.
+
+    Examples
+    --------
+    >>> from countwise import Nominal, Schema
+    >>> from countwise.tallies import Counted
+    >>> Counted(Schema(), Nominal("rain", ("no", "yes")), {}, 0, None).target.values
+    ('no', 'yes')
     """
 
     schema: Schema
@@ -95,9 +112,36 @@ class Counted:
 
 
 def derived_table(table: Table, requests: Mapping[str, Request]) -> Table:
-    """The table with the columns that the requests are about.
+    """Add the derived columns of requests to a table.
 
-    An infinite number is an error; it is looked for where the tally would not show it.
+    Parameters
+    ----------
+    table : Table
+        Encoded table.
+    requests : mapping of str to Request
+        Requests by key. The key is the name of the derived column.
+
+    Returns
+    -------
+    Table
+        The table with the derived columns.
+
+    Raises
+    ------
+    TableError
+        If a column has an infinite value that its tally would not reveal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise import Nominal
+    >>> from countwise.data.derived import Positive
+    >>> from countwise.data.table import Table
+    >>> from countwise.tallies import Counts, Request, derived_table
+    >>> positive = Positive.of_column("temp", taken=())
+    >>> requests = {"temp > 0": Request(positive, Counts((positive.of,)))}
+    >>> derived_table(Table({"temp": np.array([-1.0, 2.0])}, 2), requests)["temp > 0"].tolist()
+    [0, 1]
     """
     columns = {key: request.derived for key, request in requests.items() if request.derived is not None}
     names = {name for key, derived in columns.items() if not requests[key].shows_infinity for name in derived.columns}
@@ -109,7 +153,24 @@ def derived_table(table: Table, requests: Mapping[str, Request]) -> Table:
 
 
 def add_all(ones: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
-    """The sums of tallies of the same names; moments, of which there are many, together."""
+    """Add tallies key by key.
+
+    Parameters
+    ----------
+    ones, others : mapping of str to Tally
+        Tallies with the same keys.
+
+    Returns
+    -------
+    dict of str to Tally
+        The sums. All `Moments` are added in one operation.
+
+    Examples
+    --------
+    >>> from countwise.tallies import Values, add_all
+    >>> add_all({"x": Values.from_arrays([1.0])}, {"x": Values.from_arrays([1.0, 2.0])})["x"].n.tolist()
+    [3]
+    """
     many = [name for name, tally in ones.items() if isinstance(tally, Moments)]
     sums = (
         dict(zip(many, Moments.add_many([ones[n] for n in many], [others[n] for n in many]), strict=True))
@@ -130,15 +191,63 @@ _KNOWN: dict[str, Any] = {
 
 
 def fill_all(blanks: Mapping[str, Any], table: Table, progress: Progress | None = None) -> dict[str, Any]:
-    """Fill all requests at once, so that those of one kind share a pass over the rows."""
+    """Fill blank tallies from a table; tallies of one class share a pass over the rows.
+
+    Parameters
+    ----------
+    blanks : mapping of str to Tally
+        Blank tallies by key.
+    table : Table
+        Encoded table with the columns of the tallies.
+    progress : callable or None, default=None
+        Function that is called with the number of rows read so far.
+
+    Returns
+    -------
+    dict of str to Tally
+        Filled tallies by key.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise import Nominal
+    >>> from countwise.data.table import Table
+    >>> from countwise.tallies import Counts, fill_all
+    >>> rain = Nominal("rain", ("no", "yes"))
+    >>> fill_all({"rain": Counts((rain,))}, Table({"rain": np.array([0, 1, 1], np.uint8)}, 3))["rain"].table.tolist()
+    [1, 2]
+    """
     filled: dict[str, Any] = {}
-    for kind in dict.fromkeys(type(blank) for blank in blanks.values()):
-        names = [name for name, blank in blanks.items() if type(blank) is kind]
-        tallies = kind.fill_many([blanks[name] for name in names], table, progress)
+    for cls in dict.fromkeys(type(blank) for blank in blanks.values()):
+        names = [name for name, blank in blanks.items() if type(blank) is cls]
+        tallies = cls.fill_many([blanks[name] for name in names], table, progress)
         filled.update(zip(names, tallies, strict=True))
     return {name: filled[name] for name in blanks}
 
 
 def tally_from(data: Mapping[str, Any], attributes: Mapping[str, Any]) -> Any:
-    """A tally from plain data; only kinds listed here are ever made."""
+    """Return the tally that `to_dict` described.
+
+    Parameters
+    ----------
+    data : mapping
+        Result of the method `to_dict` of a tally.
+    attributes : mapping of str to Attribute
+        Attributes of the tally by name.
+
+    Returns
+    -------
+    Tally
+        A `Counts`, `Moments`, `Rows`, `Scatter`, `Values` or `Words` tally.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise import Nominal
+    >>> from countwise.tallies import Counts, tally_from
+    >>> rain = Nominal("rain", ("no", "yes"))
+    >>> data = Counts((rain,), np.array([1, 2, 0])).to_dict()
+    >>> tally_from(data, {"rain": rain}).table.tolist()
+    [1, 2]
+    """
     return _KNOWN[str(data["tally"])].from_dict(data, attributes)

@@ -1,4 +1,4 @@
-"""What every tally obeys: blank is zero, `+` merges, `-` takes back."""
+"""Base classes of tallies, and operations on their arrays."""
 
 from __future__ import annotations
 
@@ -18,21 +18,78 @@ from countwise.errors import TableError
 __all__ = ["BLOCK", "DUST", "ClassTally", "Progress", "Tally", "joined", "picked", "relaid"]
 
 Progress = Callable[[int], None]
-DUST = 1e-14  # of what there was: all that rounding leaves when everything is taken back
+DUST = 1e-14  # relative rounding error that remains when all rows are subtracted
 
 
 class Tally:
-    """A commutative monoid with subtraction; a blank one is the request for a filled one."""
+    """Base class of tallies.
+
+    Subclasses define ``a + b``, the tally of the rows of both, and ``a - b``, the tally without the rows of `b`. A
+    tally is blank until it is filled; a blank tally is the zero of the addition.
+
+    Examples
+    --------
+    >>> from countwise.tallies import Tally, Values
+    >>> a, b = Values.from_arrays([1.0, 2.0]), Values.from_arrays([2.0])
+    >>> isinstance(a, Tally), (a + b).n.tolist(), (a + b - b).n.tolist()
+    (True, [3], [2])
+    """
 
     __slots__ = ()
 
     def fill(self, table: Table) -> Self:
-        """A tally of the same request, filled from the rows of a table."""
+        """Return this tally filled from the rows of a table.
+
+        Parameters
+        ----------
+        table : Table
+            Encoded table with the columns of the tally.
+
+        Returns
+        -------
+        Tally
+            The filled tally. The tally itself does not change.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from countwise import Nominal
+        >>> from countwise.data.table import Table
+        >>> from countwise.tallies import Counts
+        >>> rows = Table({"rain": np.array([0, 1, 1], np.uint8)}, 3)
+        >>> Counts((Nominal("rain", ("no", "yes")),)).fill(rows).table.tolist()
+        [1, 2]
+        """
         return self.fill_many([self], table)[0]
 
     @classmethod
     def fill_many(cls, blanks: Sequence[Self], table: Table, progress: Progress | None = None) -> list[Self]:
-        """Fill many requests in as few passes over the rows as possible; here one after the other."""
+        """Fill several tallies of this class from one table, in as few passes over the rows as possible.
+
+        Parameters
+        ----------
+        blanks : sequence of Tally
+            Blank tallies of this class.
+        table : Table
+            Encoded table with the columns of the tallies.
+        progress : callable or None, default=None
+            Function that is called with the number of rows read so far.
+
+        Returns
+        -------
+        list of Tally
+            Filled tallies in the order of `blanks`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from countwise import Nominal
+        >>> from countwise.data.table import Table
+        >>> from countwise.tallies import Counts
+        >>> rows = Table({"rain": np.array([0, 1, 1], np.uint8)}, 3)
+        >>> Counts.fill_many([Counts((Nominal("rain", ("no", "yes")),))], rows)[0].table.tolist()
+        [1, 2]
+        """
         return [blank._filled(table, progress) for blank in blanks]
 
     def _filled(self, table: Table, progress: Progress | None) -> Self:
@@ -41,15 +98,15 @@ class Tally:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassTally(Tally):
-    """A tally of an attribute, `of`, in each class of `given`; blank while its parts are None."""
+    """Tally of an attribute, `of`, in each class of `given`; it is blank while its parts are None."""
 
     given: Nominal
     of: Any
-    _settings: ClassVar[tuple[str, ...]] = ()  # fields of the request
-    _parts: ClassVar[tuple[str, ...]] = ()  # fields of what is counted
+    _settings: ClassVar[tuple[str, ...]] = ()  # fields that describe the request
+    _parts: ClassVar[tuple[str, ...]] = ()  # fields with the statistics
 
     def _over(self, given: Nominal, of: Any) -> tuple[Any, ...]:
-        """The parts for other domains: what is new is zero, what is gone is left out."""
+        """Return the parts for other domains: new values have zeros, removed values are dropped."""
         raise NotImplementedError
 
     def _joined(self, other: Self) -> tuple[Nominal, Any]:
@@ -59,7 +116,26 @@ class ClassTally(Tally):
         return replace(self, given=given, of=of, **dict(zip(self._parts, parts, strict=True)), **more)
 
     def within(self, attributes: Mapping[str, Any]) -> Self:
-        """The same counts over narrower domains, where the cells that go are empty."""
+        """Return the tally for other domains; removed values must have no rows.
+
+        Parameters
+        ----------
+        attributes : mapping of str to Attribute
+            New attributes by name. Attributes that it does not contain stay as they are.
+
+        Returns
+        -------
+        Tally
+            The tally with the new domains.
+
+        Examples
+        --------
+        >>> from countwise import Nominal
+        >>> from countwise.tallies import Values
+        >>> tally = Values.from_arrays([1.0, 2.0], ["no", "no"])
+        >>> tally.within({"class": Nominal("class", ("no", "yes"))}).n.tolist()
+        [2, 0]
+        """
         given, of = attributes.get(self.given.name, self.given), attributes.get(self.of.name, self.of)
         return self._with(given, of, self._over(given, of))
 
@@ -68,13 +144,25 @@ class ClassTally(Tally):
         return head | {name: getattr(self, name) for name in self._settings}
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, for the model file."""
+        """Return the tally as plain data for the model file.
+
+        Returns
+        -------
+        dict
+            The type of the tally, the names of its attributes, and nested lists of its statistics.
+
+        Examples
+        --------
+        >>> from countwise.tallies import Values
+        >>> Values.from_arrays([3.0, 1.0]).to_dict()
+        {'tally': 'values', 'given': 'class', 'of': 'x', 'sets': [[[1.0, 3.0], [1, 1]]]}
+        """
         parts = zip(self._parts, self._over(self.given, self.of), strict=True)
         return self._head() | {name: _plain(part) for name, part in parts}
 
 
 def _plain(part: Any) -> Any:
-    """Nested lists; missing numbers are None."""
+    """Convert arrays to nested lists; NaN becomes None."""
     if isinstance(part, tuple | list):
         return [_plain(one) for one in part]
     if part.dtype.kind == "f" and np.isnan(part).any():
@@ -83,22 +171,22 @@ def _plain(part: Any) -> Any:
 
 
 def joined(a: Any, b: Any) -> Any:
-    """The attribute that has the domains of both."""
+    """Return the attribute with the union of both domains."""
     return a if a == b else a.join(b)
 
 
 def domain(attribute: Any) -> tuple[Any, ...]:
-    """The cells along an axis: values of a nominal attribute, words of a text or block."""
+    """Return the values of a nominal attribute, or the words of a text or block."""
     if isinstance(attribute, Text | Block):
         return attribute.words
-    assert isinstance(attribute, Nominal)  # noqa: S101 - axes are made by distributions
+    assert isinstance(attribute, Nominal)  # noqa: S101 - distributions create no other axes
     return attribute.values
 
 
 def relaid(cells: NDArray[Any], axis: int, old: Any, new: Any) -> NDArray[Any]:
-    """Cells along one axis, from an old domain to a wider or narrower one; new cells are zero.
+    """Rearrange the cells along one axis for a wider or narrower domain; new cells are zero.
 
-    Whatever lies behind the domain (the cell of the missing) stays last.
+    Cells after those of the domain (the cell of missing values) stay last.
     """
     before, after = domain(old), domain(new)
     if before == after:
@@ -108,13 +196,13 @@ def relaid(cells: NDArray[Any], axis: int, old: Any, new: Any) -> NDArray[Any]:
 
 
 def picked(cells: NDArray[Any], axis: int, places: Sequence[int] | Indices) -> NDArray[Any]:
-    """Cells of some places along one axis; zeros for place -1."""
+    """Select cells by position along one axis; position -1 gives zeros."""
     zeros = np.zeros([1 if i == axis else n for i, n in enumerate(cells.shape)], dtype=cells.dtype)
     return np.take(np.concatenate([cells, zeros], axis=axis), np.asarray(places, dtype=np.intp), axis=axis)
 
 
-def taken(whole: NDArray[Any], part: NDArray[Any]) -> NDArray[Any]:
-    """A difference of counts, in which what rounding alone has left of broken weights is nothing."""
+def subtracted(whole: NDArray[Any], part: NDArray[Any]) -> NDArray[Any]:
+    """Subtract counts; a rounding error of fractional weights becomes 0."""
     rest = whole - part
     if rest.dtype.kind == "f":
         rest[np.abs(rest) < 1e-12 * np.maximum(whole, part)] = 0.0
@@ -122,15 +210,32 @@ def taken(whole: NDArray[Any], part: NDArray[Any]) -> NDArray[Any]:
 
 
 def shortfall(whole: float, part: float) -> float:
-    """What is left of a weight; what rounding alone has left of broken weights is nothing."""
+    """Subtract a part of a weight; a rounding error becomes 0.
+
+    Parameters
+    ----------
+    whole, part : float
+        The weight and the part of it.
+
+    Returns
+    -------
+    float
+        ``whole - part``, or 0 if it is at most ``1e-9 * whole``.
+
+    Examples
+    --------
+    >>> from countwise.tallies import shortfall
+    >>> shortfall(3.0, 1.0), shortfall(0.3, 0.1 + 0.2)
+    (2.0, 0.0)
+    """
     rest = whole - part
     return rest if rest > 1e-9 * whole else 0.0
 
 
 def refuse_negative(cells: NDArray[Any], what: str) -> None:
-    """Taking back more than was there is an error, not a negative count."""
+    """Raise an error if rows were subtracted that had not been counted."""
     if cells.size and cells.min() < -1e-9:
         raise TableError(
-            f"Rows were taken back that had not been counted: {what} would fall below zero.",
-            hint="forget only rows that were given to fit or partial_fit.",
+            f"The rows to forget include rows that the model was not trained on: {what} would become negative.",
+            hint="forget only rows that were passed to fit or partial_fit.",
         )

@@ -1,4 +1,4 @@
-"""Moments of vectors, in each class: how they merge, and how rows are taken back."""
+"""Moments of vectors in each class, and how they are merged and subtracted."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from countwise._typing import Floats, Indices
 from countwise.data.attributes import Nominal
 from countwise.tallies._base import DUST, picked, relaid
 
-__all__ = ["PatternMoments", "merged", "nothing", "parted"]
+__all__ = ["PatternMoments", "merged", "nothing", "subtracted_moments"]
 
 
 class PatternMoments(NamedTuple):
-    """The rows with the same numbers present, in each class."""
+    """Moments, in each class, of the rows that have the same non-missing components."""
 
     n: Floats  # (classes,)
     mean: Floats  # (classes, numbers)
@@ -23,18 +23,18 @@ class PatternMoments(NamedTuple):
     higher: tuple[Floats, Floats] | None = None  # Σ c_j² c_k and Σ c_j² c_k², where c = x - mean
 
     def scattered(self) -> Floats:
-        """The scatter, zeros where there is none."""
+        """Return the scatter matrices; zeros if there are none."""
         if self.scatter is not None:
             return self.scatter
         return np.zeros((*self.mean.shape, self.mean.shape[1]))
 
     @property
     def nbytes(self) -> int:
-        """The memory that they take."""
+        """Memory of the arrays in bytes."""
         return sum(a.nbytes for a in (self.n, self.mean, self.scatter, *(self.higher or ())) if a is not None)
 
     def relaid(self, places: Indices, old: Nominal, new: Nominal) -> PatternMoments:
-        """The numbers at some places (-1: one that is 0 in every row), in the classes of another domain."""
+        """Select components by position (-1: one that is 0 in each row), for the classes of another domain."""
 
         def moved(part: Any) -> Any:
             for axis in range(1, part.ndim):
@@ -44,50 +44,50 @@ class PatternMoments(NamedTuple):
         return PatternMoments(*_each(moved, self))
 
     def to_list(self) -> list[Any]:
-        """Plain data."""
+        """Return nested lists."""
         return _each(np.ndarray.tolist, self)
 
 
 def _each(work: Callable[[Any], Any], parts: Iterable[Any]) -> list[Any]:
-    """What is done to each array, and to each of a pair; None stays."""
+    """Apply a function to each array and to each member of a pair; None stays None."""
     return [None if p is None else tuple(map(work, p)) if isinstance(p, tuple) else work(p) for p in parts]
 
 
 def nothing(classes: int, numbers: int, *, higher: bool = False) -> PatternMoments:
-    """No rows at all."""
+    """Return the moments of no rows."""
     square = (np.zeros((classes, numbers, numbers)), np.zeros((classes, numbers, numbers)))
     return PatternMoments(np.zeros(classes), np.zeros((classes, numbers)), None, square if higher else None)
 
 
 def merged(a: PatternMoments, b: PatternMoments) -> PatternMoments:
-    """Chan's formula: the moments of two sets of rows together."""
+    """Return the moments of the union of two sets of rows (Chan, Golub and LeVeque, 1979)."""
     n = a.n + b.n
-    share = np.divide(b.n, n, out=np.zeros_like(n), where=n > 0)
+    fraction = np.divide(b.n, n, out=np.zeros_like(n), where=n > 0)
     delta = b.mean - a.mean
     none_a, none_b = (a.n == 0)[:, None], (b.n == 0)[:, None]
-    # a side without rows must leave the other as it is, bit for bit
-    mean = np.where(none_a, b.mean, np.where(none_b, a.mean, a.mean + delta * share[:, None]))
+    # an empty set must not change the other, not even by rounding
+    mean = np.where(none_a, b.mean, np.where(none_b, a.mean, a.mean + delta * fraction[:, None]))
     both = (a.n > 0) & (b.n > 0)
     scatter = None
     if a.scatter is not None or b.scatter is not None or both.any():
-        between = np.where(both, a.n * share, 0.0)[:, None, None] * (delta[:, :, None] * delta[:, None, :])
+        between = np.where(both, a.n * fraction, 0.0)[:, None, None] * (delta[:, :, None] * delta[:, None, :])
         scatter = a.scattered() + b.scattered() + between
     return PatternMoments(n, mean, scatter, _higher_together(a, b, mean))
 
 
-def parted(whole: PatternMoments, part: PatternMoments) -> PatternMoments:
-    """Chan's formula backwards: the moments of the rows that remain."""
+def subtracted_moments(whole: PatternMoments, part: PatternMoments) -> PatternMoments:
+    """Return the moments of the remaining rows: the inverse of `merged`."""
     n = whole.n - part.n
-    n = np.where(np.abs(n) < 1e-12 * np.maximum(whole.n, part.n), 0.0, n)  # what rounding left of broken weights
+    n = np.where(np.abs(n) < 1e-12 * np.maximum(whole.n, part.n), 0.0, n)  # rounding error of fractional weights
     left = n > 0
     ratio = np.divide(part.n, n, out=np.zeros_like(n), where=left)
     mean = np.where(left[:, None], whole.mean + (whole.mean - part.mean) * ratio[:, None], 0.0)
-    # what is left by rounding alone is nothing
+    # a rounding error becomes 0
     mean = np.where(np.abs(mean) < DUST * (np.abs(whole.mean) + np.abs(part.mean)), 0.0, mean)
     delta = part.mean - mean
-    share = np.divide(part.n, whole.n, out=np.zeros_like(n), where=whole.n > 0)
+    fraction = np.divide(part.n, whole.n, out=np.zeros_like(n), where=whole.n > 0)
     before = whole.scattered()
-    between = (n * share)[:, None, None] * (delta[:, :, None] * delta[:, None, :])
+    between = (n * fraction)[:, None, None] * (delta[:, :, None] * delta[:, None, :])
     scatter = np.where(left[:, None, None], before - part.scattered() - between, 0.0)
     gone = np.einsum("kjj->kj", scatter) < DUST * np.einsum("kjj->kj", before)
     scatter[gone[:, :, None] | gone[:, None, :]] = 0.0
@@ -96,8 +96,8 @@ def parted(whole: PatternMoments, part: PatternMoments) -> PatternMoments:
 
 
 def _shifted(cells: PatternMoments, to: Floats) -> tuple[Floats, Floats]:
-    """What a side adds to the third and fourth moments about another mean."""
-    assert cells.higher is not None  # noqa: S101 - asked for only where they are kept
+    """Return the third and fourth moments about another mean."""
+    assert cells.higher is not None  # noqa: S101 - called only with higher moments
     delta = cells.mean - to
     third, fourth = cells.higher
     more_third, more_fourth = _by_shift(cells, delta, third)
@@ -105,7 +105,7 @@ def _shifted(cells: PatternMoments, to: Floats) -> tuple[Floats, Floats]:
 
 
 def _by_shift(cells: PatternMoments, d: Floats, third: Floats) -> tuple[Floats, Floats]:
-    """How the moments about the mean change when every difference grows by d."""
+    """Return the change of the third and fourth moments if d is added to each deviation."""
     s, n = cells.scattered(), cells.n[:, None, None]
     own = np.einsum("kjj->kj", s)  # (classes, numbers)
     dj, dk, sj, sk = d[:, :, None], d[:, None, :], own[:, :, None], own[:, None, :]

@@ -1,4 +1,4 @@
-"""Moments: how many numbers, their mean, and the sum of squares about it."""
+"""Moments: count, mean and sum of squared deviations of a numeric attribute."""
 
 from __future__ import annotations
 
@@ -24,16 +24,29 @@ Triple = tuple[Floats, Floats, Floats]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moments(ClassTally):
-    """(n, mean, M2) of a numeric attribute in each class; merged by Chan's formula.
+    """Count, mean and sum of squared deviations of a numeric attribute in each class.
+
+    Two tallies are merged by the formula of Chan, Golub and LeVeque [1]_, which avoids cancellation.
 
     Parameters
     ----------
-    given, of : Nominal, Numeric
-        The class, and the attribute.
-    n, mean, m2 : ndarray of float64, shape (classes,)
-        Sum of weights, mean, and sum of squared deviations from the mean.
-    worn : bool
-        Whether rows were taken back that were far larger than what remains, so that M2 has lost digits.
+    given : Nominal
+        Class.
+    of : Numeric
+        Attribute.
+    n : ndarray of float64 of shape (classes,) or None, default=None
+        Total weight of the non-missing values. None means blank.
+    mean : ndarray of float64 of shape (classes,) or None, default=None
+        Mean.
+    m2 : ndarray of float64 of shape (classes,) or None, default=None
+        Sum of squared deviations from the mean, Σ w (x − mean)².
+    worn : bool, default=False
+        Whether `m2` has lost digits because rows were subtracted that were far larger than the remaining ones.
+
+    References
+    ----------
+    .. [1] T. F. Chan, G. H. Golub and R. J. LeVeque (1979). "Updating formulae and a pairwise algorithm for computing
+       sample variances." Technical Report STAN-CS-79-773, Stanford University.
 
     Examples
     --------
@@ -55,7 +68,7 @@ class Moments(ClassTally):
 
     @property
     def triple(self) -> Triple:
-        """The three arrays; zeros while blank."""
+        """`n`, `mean` and `m2`; zeros if the tally is blank."""
         if self.n is None or self.mean is None or self.m2 is None:
             zero = np.zeros(len(self.given.values))
             return zero, zero, zero
@@ -63,7 +76,39 @@ class Moments(ClassTally):
 
     @classmethod
     def fill_many(cls, blanks: Sequence[Self], table: Table, progress: Progress | None = None) -> list[Self]:
-        """All columns of one class together, in blocks of rows merged in a fixed order."""
+        """Fill the moments of several columns from one table, in one pass over its rows.
+
+        Blocks of rows are merged in a fixed order, so that the result does not depend on the number of threads.
+
+        Parameters
+        ----------
+        blanks : sequence of Moments
+            Blank tallies.
+        table : Table
+            Encoded table with the columns of the tallies.
+        progress : callable or None, default=None
+            Function that is called with the number of rows read so far.
+
+        Returns
+        -------
+        list of Moments
+            Filled tallies in the order of `blanks`.
+
+        Raises
+        ------
+        TableError
+            If a value is infinite or too large to be squared.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from countwise import Nominal, Numeric
+        >>> from countwise.data.table import Table
+        >>> from countwise.tallies import Moments
+        >>> rows = Table({"c": np.zeros(2, np.uint8), "x": np.array([1.0, 3.0])}, 2)
+        >>> Moments.fill_many([Moments(Nominal("c", ("a",)), Numeric("x"))], rows)[0].mean.tolist()
+        [2.0]
+        """
         filled: dict[int, Self] = {}
         for given in dict.fromkeys(blank.given for blank in blanks):
             group = [(i, blank) for i, blank in enumerate(blanks) if blank.given == given]
@@ -80,7 +125,25 @@ class Moments(ClassTally):
 
     @classmethod
     def add_many(cls, ones: Sequence[Self], others: Sequence[Self]) -> list[Self]:
-        """The sums of pairs, those of all columns over the same classes in one go."""
+        """Add pairs of tallies; columns with the same classes are added in one operation.
+
+        Parameters
+        ----------
+        ones, others : sequence of Moments
+            Tallies of the same length.
+
+        Returns
+        -------
+        list of Moments
+            The sums.
+
+        Examples
+        --------
+        >>> from countwise.tallies import Moments, Values
+        >>> one, other = Values.from_arrays([1.0]).moments, Values.from_arrays([3.0]).moments
+        >>> Moments.add_many([one], [other])[0].mean.tolist()
+        [2.0]
+        """
         given = ones[0].given
         if len(ones) < 3 or not all(t.given is given or t.given == given for t in (*ones, *others)):
             return [one + other for one, other in zip(ones, others, strict=True)]
@@ -103,55 +166,93 @@ class Moments(ClassTally):
         return n, mean, m2
 
     def variance(self, divisor: str) -> Floats:
-        """M2 over n or n - 1; NaN where there are too few values."""
+        """Return the variance in each class.
+
+        Parameters
+        ----------
+        divisor : {'n', 'n-1'}
+            Divisor of the sum of squared deviations. "n" gives the maximum likelihood estimate, "n-1" the unbiased
+            estimate.
+
+        Returns
+        -------
+        ndarray of shape (classes,)
+            Variances; NaN for a class with too few values.
+
+        Examples
+        --------
+        >>> from countwise.tallies import Values
+        >>> Values.from_arrays([1.0, 3.0]).moments.variance("n-1").tolist()
+        [2.0]
+        """
         n, _, m2 = self.triple
-        below = n if divisor == "n" else n - 1
+        denominator = n if divisor == "n" else n - 1
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(below > 0, m2 / below, np.nan)
+            return np.where(denominator > 0, m2 / denominator, np.nan)
 
     @property
     def overall(self) -> tuple[float, float, float]:
-        """(n, mean, M2) over all classes together."""
+        """Count, mean and sum of squared deviations over all classes."""
         n, mean, m2 = self.triple
         total = float(n.sum())
         if total <= 0:
             return 0.0, 0.0, 0.0
-        start = float(mean[int(np.argmax(n))])  # sums of differences from a mean that is near keep their digits
+        start = float(mean[int(np.argmax(n))])  # differences from a nearby mean lose fewer digits
         center = start + float((n * np.where(n > 0, mean - start, 0.0)).sum()) / total
         return total, center, float(m2.sum() + (n * np.where(n > 0, mean - center, 0.0) ** 2).sum())
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], attributes: Mapping[str, Any]) -> Self:
-        """The tally that `to_dict` wrote."""
+        """Return the tally that `to_dict` described.
+
+        Parameters
+        ----------
+        data : mapping
+            Result of `to_dict`.
+        attributes : mapping of str to Attribute
+            The class and the attribute by name.
+
+        Returns
+        -------
+        Moments
+            The tally.
+
+        Examples
+        --------
+        >>> from countwise.tallies import Moments, Values
+        >>> tally = Values.from_arrays([1.0, 3.0]).moments
+        >>> Moments.from_dict(tally.to_dict(), {"class": tally.given, "x": tally.of}).mean.tolist()
+        [2.0]
+        """
         given, of = attributes[data["given"]], attributes[data["of"]]
         parts = [np.array(data[key], dtype=np.float64) for key in ("n", "mean", "m2")]
         if any(part.shape != (len(given.values),) for part in parts):
-            raise ValueError(f"the moments of {of.name!r} do not fit the classes")
+            raise ValueError(f"the moments of {of.name!r} do not match the classes")
         return cls(given, of, n=parts[0], mean=parts[1], m2=parts[2])
 
 
 def merge(a: Triple, b: Triple) -> Triple:
-    """Chan's formula: the moments of two sets of rows together."""
+    """Return the moments of the union of two sets of rows (Chan, Golub and LeVeque, 1979)."""
     n = a[0] + b[0]
-    share = np.divide(b[0], n, out=np.zeros_like(n), where=n > 0)
+    fraction = np.divide(b[0], n, out=np.zeros_like(n), where=n > 0)
     delta = b[1] - a[1]
-    # a side without rows must leave the other as it is, bit for bit
-    mean = np.where(a[0] == 0, b[1], np.where(b[0] == 0, a[1], a[1] + delta * share))
-    m2 = a[2] + b[2] + np.where((a[0] > 0) & (b[0] > 0), delta * delta * a[0] * share, 0.0)
+    # an empty set must not change the other, not even by rounding
+    mean = np.where(a[0] == 0, b[1], np.where(b[0] == 0, a[1], a[1] + delta * fraction))
+    m2 = a[2] + b[2] + np.where((a[0] > 0) & (b[0] > 0), delta * delta * a[0] * fraction, 0.0)
     return n, mean, m2
 
 
 def unmerge(whole: Triple, part: Triple) -> Triple:
-    """Chan's formula backwards: the moments of the rows that remain."""
+    """Return the moments of the remaining rows: the inverse of `merge`."""
     n = whole[0] - part[0]
     left = n > 0
     ratio = np.divide(part[0], n, out=np.zeros_like(n), where=left)
     mean = np.where(left, whole[1] + (whole[1] - part[1]) * ratio, 0.0)
-    # what is left by rounding alone is nothing
+    # a rounding error becomes 0
     mean = np.where(np.abs(mean) < DUST * (np.abs(whole[1]) + np.abs(part[1])), 0.0, mean)
     delta = part[1] - mean
-    share = np.divide(part[0], whole[0], out=np.zeros_like(n), where=whole[0] > 0)
-    m2 = np.where(left, whole[2] - part[2] - delta * delta * n * share, 0.0)
+    fraction = np.divide(part[0], whole[0], out=np.zeros_like(n), where=whole[0] > 0)
+    m2 = np.where(left, whole[2] - part[2] - delta * delta * n * fraction, 0.0)
     m2 = np.where(m2 < DUST * whole[2], 0.0, m2)
     return n, mean, m2
 
@@ -167,14 +268,14 @@ def _gather(
 
     zero = np.zeros((len(columns), n_classes))
     total: Triple = (zero, zero, zero)
-    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is reported by the caller
-        for piece in _kernels.over_blocks(len(codes), BLOCK, work, progress=progress):
-            total = merge(total, piece)
+    with np.errstate(over="ignore", invalid="ignore"):  # the caller reports results that are not finite
+        for block in _kernels.over_blocks(len(codes), BLOCK, work, progress=progress):
+            total = merge(total, block)
     return total
 
 
 def _refuse_infinity(mean: Any, m2: Any, names: Sequence[str], columns: Sequence[NDArray[Any]]) -> None:
-    """Moments that are not finite come from an infinity, or from numbers too large to be squared."""
+    """Raise an error if moments are not finite: a value is infinite or too large to be squared."""
     bad = ~(np.isfinite(mean) & np.isfinite(m2)).all(axis=1)
     for j in np.flatnonzero(bad).tolist():
         refuse_infinity({names[j]: columns[j]})
@@ -182,7 +283,7 @@ def _refuse_infinity(mean: Any, m2: Any, names: Sequence[str], columns: Sequence
 
 
 def too_large(name: str) -> TableError:
-    """The error for numbers whose squares are beyond the range of floats."""
+    """Return the error for numbers whose squares exceed the range of floats."""
     return TableError(
-        f"{name!r} holds numbers too large to be squared (beyond about 1e150).", hint="rescale the column."
+        f"{name!r} has values too large to be squared (greater than about 1e150).", hint="rescale the column."
     )

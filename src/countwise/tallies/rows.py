@@ -1,4 +1,4 @@
-"""Rows: the rows themselves, for what cannot be learned from less."""
+"""Rows: the rows themselves, for models that need them, such as nearest neighbors."""
 
 from __future__ import annotations
 
@@ -21,18 +21,20 @@ __all__ = ["Rows"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows(ClassTally):
-    """The encoded rows of several columns, with their classes and weights, in the order in which they came.
+    """Encoded rows of several columns with their classes and weights, in the order of the training data.
 
     Parameters
     ----------
-    given, of : Nominal, Vector
-        The class, and the attributes.
-    cells : ndarray of float64, shape (rows, attributes), or None
-        Numbers, and codes as numbers; NaN is missing. None: blank.
-    codes : ndarray of integers, shape (rows,)
-        The class of each row.
-    weights : ndarray of float64, shape (rows,)
-        The weight of each row.
+    given : Nominal
+        Class.
+    of : Vector
+        Attributes.
+    cells : ndarray of float64 of shape (rows, attributes) or None, default=None
+        Numbers, and the codes of nominal values. NaN is a missing value. None means blank.
+    codes : ndarray of int of shape (rows,) or None, default=None
+        Class of each row.
+    weights : ndarray of float64 of shape (rows,) or None, default=None
+        Weight of each row.
 
     Examples
     --------
@@ -54,19 +56,45 @@ class Rows(ClassTally):
 
     @property
     def filled(self) -> tuple[Floats, NDArray[Any], Floats]:
-        """Cells, classes and weights; none while blank."""
+        """`cells`, `codes` and `weights`; empty if the tally is blank."""
         if self.cells is None or self.codes is None or self.weights is None:
             return np.empty((0, len(self.of.attributes))), np.empty(0, dtype=np.int64), np.empty(0)
         return self.cells, self.codes, self.weights
 
     def of_class(self, c: int) -> tuple[Floats, Floats, NDArray[np.intp]]:
-        """The cells and weights of one class, and where its rows stand among all."""
+        """Return the rows of one class.
+
+        Parameters
+        ----------
+        c : int
+            Code of the class.
+
+        Returns
+        -------
+        cells : ndarray of shape (n, attributes)
+            Encoded values.
+        weights : ndarray of shape (n,)
+            Weights.
+        places : ndarray of int of shape (n,)
+            Positions of the rows among all rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from countwise import Nominal, Numeric
+        >>> from countwise.data.vectors import Vector
+        >>> from countwise.tallies import Rows
+        >>> rows = Rows(Nominal("c", ("a", "b")), Vector("x", (Numeric("u"),)),
+        ...             np.array([[1.0], [3.0]]), np.array([0, 1]), np.ones(2))
+        >>> rows.of_class(1)[0].tolist()
+        [[3.0]]
+        """
         cells, codes, weights = self.filled
         mine = np.flatnonzero(codes == c)
         return cells[mine], weights[mine], mine
 
     def _filled(self, table: Table, progress: Progress | None) -> Self:
-        """With a copy of the rows: the user's may change."""
+        """Copy the rows, because the user may change the table."""
         cells = np.array(table[self.of.name], dtype=np.float64, order="C")
         weights = np.ones(table.n_rows) if table.weights is None else np.asarray(table.weights, dtype=np.float64)
         return replace(self, cells=cells, codes=table[self.given.name], weights=weights)
@@ -80,17 +108,17 @@ class Rows(ClassTally):
         given, of = self._joined(other)
         cells, codes, weights = self._over(given, of)
         left = weights.copy()
-        waiting: dict[bytes, list[int]] = {}
+        equal_rows: dict[bytes, list[int]] = {}
         for i, key in enumerate(_keys(cells, codes)):
-            waiting.setdefault(key, []).append(i)
-        gone, gone_codes, gone_weights = other._over(given, of)
-        for key, weight in zip(_keys(gone, gone_codes), gone_weights.tolist(), strict=True):
-            _subtract_rows(waiting.get(key, []), weight, left)
+            equal_rows.setdefault(key, []).append(i)
+        removed, removed_codes, removed_weights = other._over(given, of)
+        for key, weight in zip(_keys(removed, removed_codes), removed_weights.tolist(), strict=True):
+            _subtract_rows(equal_rows.get(key, []), weight, left)
         kept = left > 0
         return self._with(given, of, (cells[kept], codes[kept], left[kept]))
 
     def _over(self, given: Nominal, of: Vector) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """The rows with codes of other domains."""
+        """Return the rows with the codes of other domains."""
         cells, codes, weights = self.filled
         if of != self.of:
             cells = cells.copy()
@@ -102,28 +130,68 @@ class Rows(ClassTally):
         return cells, codes, weights
 
     def counts(self) -> dict[str, Floats]:
-        """How often each value of the nominal attributes is there."""
+        """Return the total weight of each value of the nominal attributes.
+
+        Returns
+        -------
+        dict of str to ndarray
+            Weights of the values, by the name of the attribute.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from countwise import Nominal
+        >>> from countwise.data.vectors import Vector
+        >>> from countwise.tallies import Rows
+        >>> rows = Rows(Nominal("c", ("a",)), Vector("x", (Nominal("wind", ("east", "north")),)),
+        ...             np.array([[1.0], [1.0]]), np.zeros(2, int), np.ones(2))
+        >>> rows.counts()["wind"].tolist()
+        [0.0, 2.0]
+        """
         cells, _, weights = self.filled
         found = {}
         for j, a in enumerate(self.of.attributes):
             if isinstance(a, Nominal):
-                there = ~np.isnan(cells[:, j])
-                codes = cells[there, j].astype(np.int64)
-                found[a.name] = np.bincount(codes, weights=weights[there], minlength=len(a.values)).astype(np.float64)
+                present = ~np.isnan(cells[:, j])
+                codes = cells[present, j].astype(np.int64)
+                sums = np.bincount(codes, weights=weights[present], minlength=len(a.values))
+                found[a.name] = sums.astype(np.float64)
         return found
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], attributes: Mapping[str, Any]) -> Self:
-        """The tally that `to_dict` wrote."""
+        """Return the tally that `to_dict` described.
+
+        Parameters
+        ----------
+        data : mapping
+            Result of `to_dict`.
+        attributes : mapping of str to Attribute
+            The class and the vector by name.
+
+        Returns
+        -------
+        Rows
+            The tally.
+
+        Examples
+        --------
+        >>> from countwise import Nominal, Numeric
+        >>> from countwise.data.vectors import Vector
+        >>> from countwise.tallies import Rows
+        >>> c, x = Nominal("c", ("a",)), Vector("x", (Numeric("u"),))
+        >>> Rows.from_dict(Rows(c, x).to_dict(), {"c": c, "x": x}).filled[0].shape
+        (0, 1)
+        """
         given, of = attributes[data["given"]], attributes[data["of"]]
         width = len(of.attributes)
         cells = np.array(data["cells"], dtype=np.float64).reshape(-1, width)
         codes = np.array(data["codes"], dtype=np.int64)
         weights = np.array(data["weights"], dtype=np.float64)
         if codes.shape != (len(cells),) or weights.shape != (len(cells),):
-            raise ValueError("the rows do not fit together")
+            raise ValueError("the numbers of rows, classes and weights differ")
         if len(codes) and not (codes.min() >= 0 and codes.max() < len(given.values)):
-            raise ValueError("a row has a class that there is not")
+            raise ValueError("a row has a class that does not exist")
         _check_codes(cells, of)
         return cls(given, of, cells, codes, weights)
 
@@ -133,24 +201,24 @@ def _check_codes(cells: Floats, of: Vector) -> None:
         if isinstance(a, Nominal):
             known = cells[~np.isnan(cells[:, j]), j]
             if ((known != np.floor(known)) | (known < 0) | (known >= len(a.values))).any():
-                raise ValueError(f"a row has a value of {a.name!r} that there is not")
+                raise ValueError(f"a row has a value of {a.name!r} that is not in its domain")
 
 
 def _keys(cells: Floats, codes: NDArray[Any]) -> list[bytes]:
-    """Rows as bytes: two are the same if every cell is, missing ones included."""
-    plain = np.where(np.isnan(cells), np.nan, cells) + 0.0  # one NaN, one zero
+    """Return rows as bytes; two rows are equal if all values are, including missing values."""
+    plain = np.where(np.isnan(cells), np.nan, cells) + 0.0  # a single NaN, and no negative zero
     whole = np.ascontiguousarray(np.column_stack([plain, codes.astype(np.float64)]))
     return [row.tobytes() for row in whole]
 
 
 def _subtract_rows(places: list[int], weight: float, left: Floats) -> None:
-    """Take a weight from the last rows that are the same."""
-    least = 1e-12 * weight  # what rounding leaves of it
+    """Subtract a weight from the last of several equal rows."""
+    least = 1e-12 * weight  # rounding error
     while weight > least:
         if not places:
             raise TableError(
-                "Rows were taken back that had not been counted.",
-                hint="forget only rows that were given to fit or partial_fit.",
+                "The rows to forget include rows that the model was not trained on.",
+                hint="forget only rows that were passed to fit or partial_fit.",
             )
         last = places[-1]
         taken = min(weight, float(left[last]))
@@ -162,8 +230,8 @@ def _subtract_rows(places: list[int], weight: float, left: Floats) -> None:
 
 
 def _recoded(column: Floats, old: Nominal, new: Any) -> Floats:
-    """Codes of one domain as codes of another; what it does not have is missing."""
-    if not isinstance(new, Nominal):  # nothing was met while the attribute was not known
+    """Convert codes of one domain to those of another; values that it does not have become missing."""
+    if not isinstance(new, Nominal):  # the type of the attribute was not known, so it has no values yet
         return column
     place = {value: float(i) for i, value in enumerate(new.values)}
     table = np.array([*(place.get(value, np.nan) for value in old.values), np.nan])

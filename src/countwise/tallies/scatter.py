@@ -1,7 +1,7 @@
-"""Scatter: the moments of vectors, mean and scatter matrix, for each pattern of missing cells.
+"""Scatter: mean vectors and scatter matrices for each pattern of missing values.
 
-Rows in which the same cells are there share one mean and one scatter matrix a class. That is all that a Gaussian
-distribution of whole rows needs to know, missing cells included: EM over these tallies is EM over the rows.
+Rows with the same pattern of missing values share one mean vector and one scatter matrix in each class. These are
+sufficient statistics of a multivariate Gaussian with missing values: EM on these tallies equals EM on the rows.
 """
 
 from __future__ import annotations
@@ -21,29 +21,33 @@ from countwise.data.table import Table
 from countwise.data.vectors import Vector
 from countwise.errors import TableError
 from countwise.tallies._base import BLOCK, ClassTally, Progress, refuse_negative
-from countwise.tallies._cells import PatternMoments, merged, nothing, parted
+from countwise.tallies._cells import PatternMoments, merged, nothing, subtracted_moments
 from countwise.tallies.moments import merge, too_large
 
 __all__ = ["Scatter", "margins_of"]
 
-_MOST_BYTES = 1 << 32  # of moments: beyond it the patterns of missing cells are too many to be kept
+_MOST_BYTES = 1 << 32  # maximum memory of the moments of all patterns
 Patterns = dict[bytes, PatternMoments]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scatter(ClassTally):
-    """(n, mean, scatter matrix) of a vector in each class, for each pattern of cells that are there.
+    """Weight, mean vector and scatter matrix in each class, for each pattern of missing values.
+
+    The scatter matrix of a set of rows is Σ w (x − mean)(x − mean)ᵀ.
 
     Parameters
     ----------
-    given, of : Nominal, Vector
-        The class, and the attributes.
-    higher : bool
-        Whether third and fourth moments are kept too (Ledoit and Wolf ask for them).
-    cells : dict of bytes to PatternMoments, or None
-        By the attributes that are there, a bit each. None: blank.
-    worn : bool
-        Whether rows were taken back that were far larger than what remains, so that digits are lost.
+    given : Nominal
+        Class.
+    of : Vector
+        Attributes. A nominal attribute has one 0/1 component for each of its values.
+    higher : bool, default=False
+        Whether third and fourth moments are kept too. The shrinkage of Ledoit and Wolf (2004) needs them.
+    cells : dict of bytes to PatternMoments or None, default=None
+        Moments of each pattern. The key has one bit for each attribute, 1 if it is present. None means blank.
+    worn : bool, default=False
+        Whether digits were lost because rows were subtracted that were far larger than the remaining ones.
 
     Examples
     --------
@@ -66,11 +70,11 @@ class Scatter(ClassTally):
     _settings: ClassVar[tuple[str, ...]] = ("higher", "worn")
     _parts: ClassVar[tuple[str, ...]] = ("cells",)
 
-    # -- what is in it -------------------------------------------------------------
+    # -- contents ------------------------------------------------------------------
 
     @property
     def patterns(self) -> list[tuple[Flags, PatternMoments]]:
-        """The numbers that are there, as a mask, and their moments; the most complete rows first."""
+        """Mask of the non-missing components and moments of each pattern, the most complete pattern first."""
         owners, found = self.of.owners, []
         for key, cells in (self.cells or {}).items():
             found.append((self._present(key)[owners], cells))
@@ -78,33 +82,69 @@ class Scatter(ClassTally):
 
     @property
     def n_patterns(self) -> int:
-        """How many patterns of missing cells there are, that of no missing cell included."""
+        """Number of patterns of missing values, including that of complete rows."""
         return len(self.cells or {})
 
     @property
     def complete(self) -> PatternMoments:
-        """The moments of the rows without a missing cell."""
+        """Moments of the complete rows."""
         found = (self.cells or {}).get(self._full)
         return nothing(len(self.given.values), len(self.of.names), higher=self.higher) if found is None else found
 
     @property
     def n_complete(self) -> Floats:
-        """The weight of the rows without a missing cell, a class."""
+        """Weight of the complete rows in each class."""
         return self.complete.n
 
     def margins(self) -> tuple[Floats, Floats, Floats]:
-        """(n, mean, M2) of each number on its own, (classes, numbers): from all rows in which it is there."""
+        """Return the moments of each component, from all rows in which it is present.
+
+        Returns
+        -------
+        n, mean, m2 : ndarray of shape (classes, components)
+            Total weight, mean and sum of squared deviations.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from countwise import Nominal, Numeric
+        >>> from countwise.data.table import Table
+        >>> from countwise.data.vectors import Vector
+        >>> from countwise.tallies import Scatter
+        >>> rows = Table({"c": np.zeros(2, np.uint8), "x": [np.array([1.0, 3.0]), np.array([1.0, np.nan])]}, 2)
+        >>> tally = Scatter(Nominal("c", ("a",)), Vector("x", (Numeric("u"), Numeric("v")))).fill(rows)
+        >>> tally.margins()[1].tolist()
+        [[2.0, 1.0]]
+        """
         return margins_of(self.patterns, len(self.given.values), len(self.of.names))
 
     def counts(self) -> dict[str, Floats]:
-        """How often each value of the nominal attributes is there."""
+        """Return the total weight of each value of the nominal attributes.
+
+        Returns
+        -------
+        dict of str to ndarray
+            Weights of the values, by the name of the attribute.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from countwise import Nominal
+        >>> from countwise.data.table import Table
+        >>> from countwise.data.vectors import Vector
+        >>> from countwise.tallies import Scatter
+        >>> rows = Table({"c": np.zeros(2, np.uint8), "x": [np.array([1.0, 0.0]), np.array([0.0, 1.0])]}, 2)
+        >>> wind = Nominal("wind", ("east", "north"))
+        >>> Scatter(Nominal("c", ("a",)), Vector("x", (wind,))).fill(rows).counts()["wind"].tolist()
+        [1.0, 1.0]
+        """
         n, mean, _ = self.margins()
-        often, owners = (n * mean).sum(axis=0), self.of.owners
-        return {a.name: often[owners == i] for i, a in enumerate(self.of.attributes) if isinstance(a, Nominal)}
+        weights, owners = (n * mean).sum(axis=0), self.of.owners
+        return {a.name: weights[owners == i] for i, a in enumerate(self.of.attributes) if isinstance(a, Nominal)}
 
     @property
     def _full(self) -> bytes:
-        # an attribute of which no value was met yet is missing everywhere
+        # an attribute with an empty domain is missing in each row
         return np.packbits(np.array(self.of.widths, dtype=np.int64) > 0).tobytes()
 
     def _present(self, key: bytes) -> Flags:
@@ -122,9 +162,9 @@ class Scatter(ClassTally):
             return self._block([c[start:stop] for c in columns], codes[start:stop], part)
 
         total: Patterns = {}
-        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is reported below
-            for piece in _kernels.over_blocks(len(codes), BLOCK, work, progress=progress):
-                total = _together(total, piece)
+        with np.errstate(over="ignore", invalid="ignore"):  # results that are not finite are reported below
+            for block in _kernels.over_blocks(len(codes), BLOCK, work, progress=progress):
+                total = _merged_patterns(total, block)
         self._refuse_infinity(total, columns)
         return replace(self, cells=total)
 
@@ -133,36 +173,37 @@ class Scatter(ClassTally):
         incomplete = np.zeros(len(codes), dtype=np.uint8)
         found: Patterns = {}
         n, mean, scatter = _kernels.class_scatter(columns, codes, weights, k, incomplete)
-        gaps = np.flatnonzero(incomplete)
+        rows = np.flatnonzero(incomplete)
         if n.any():
-            whole = np.flatnonzero(incomplete == 0)
-            found[self._full] = self._with_higher(PatternMoments(n, mean, scatter), columns, codes, weights, whole)
-        if len(gaps):
-            part = None if weights is None else weights[gaps]
-            found.update(self._with_gaps([np.asarray(c[gaps], dtype=np.float64) for c in columns], codes[gaps], part))
+            complete = np.flatnonzero(incomplete == 0)
+            found[self._full] = self._with_higher(PatternMoments(n, mean, scatter), columns, codes, weights, complete)
+        if len(rows):
+            part = None if weights is None else weights[rows]
+            numbers = [np.asarray(c[rows], dtype=np.float64) for c in columns]
+            found.update(self._incomplete(numbers, codes[rows], part))
         return found
 
     def _with_higher(
-        self, cells: PatternMoments, columns: Any, codes: Any, weights: Any, whole: NDArray[Any]
+        self, cells: PatternMoments, columns: Any, codes: Any, weights: Any, complete: NDArray[Any]
     ) -> PatternMoments:
         if not self.higher:
             return cells
         square = cells.scattered().shape
         third, fourth = np.zeros(square), np.zeros(square)
         for c in range(len(cells.n)):
-            rows = whole[codes[whole] == c]
-            away = np.stack([np.asarray(x[rows], dtype=np.float64) for x in columns], axis=1) - cells.mean[c]
-            squared = away * away
+            rows = complete[codes[complete] == c]
+            deviations = np.stack([np.asarray(x[rows], dtype=np.float64) for x in columns], axis=1) - cells.mean[c]
+            squared = deviations * deviations
             weighted = squared if weights is None else squared * weights[rows][:, None]
-            third[c], fourth[c] = weighted.T @ away, weighted.T @ squared
+            third[c], fourth[c] = weighted.T @ deviations, weighted.T @ squared
         return cells._replace(higher=(third, fourth))
 
-    def _with_gaps(self, columns: list[Any], codes: NDArray[Any], weights: Any) -> Patterns:
-        """The rows with missing cells, pattern by pattern."""
+    def _incomplete(self, columns: list[Any], codes: NDArray[Any], weights: Any) -> Patterns:
+        """Compute the moments of the rows with missing values, pattern by pattern."""
         cells = np.stack(columns, axis=1)
         present = np.zeros((len(cells), len(self.of.attributes)), dtype=bool)
         owners, first = np.unique(self.of.owners, return_index=True)
-        present[:, owners] = ~np.isnan(cells[:, first])  # one number tells whether its attribute is there
+        present[:, owners] = ~np.isnan(cells[:, first])  # the first component shows whether an attribute is present
         bits = np.packbits(present, axis=1)
         keys = np.ascontiguousarray(bits).view(np.dtype((np.void, bits.shape[1]))).ravel()
         distinct, which = np.unique(keys, return_inverse=True)
@@ -172,96 +213,132 @@ class Scatter(ClassTally):
             raise _too_many(len(distinct))
         found: Patterns = {}
         for key, stop, start in zip(distinct, ends.tolist(), [0, *ends[:-1].tolist()], strict=True):
-            rows, there = order[start:stop], self._present(key.tobytes())[self.of.owners]
-            if there.any():  # a row without any cell tells only its class
+            rows, mask = order[start:stop], self._present(key.tobytes())[self.of.owners]
+            if mask.any():  # a row without any value has no moments
                 own = None if weights is None else weights[rows]
-                found[key.tobytes()] = self._alike(cells[rows][:, there], codes[rows], own)
+                found[key.tobytes()] = self._one_pattern(cells[rows][:, mask], codes[rows], own)
         return found
 
-    def _alike(self, cells: Floats, codes: NDArray[Any], weights: Any) -> PatternMoments:
-        """Rows in which the same cells are there."""
+    def _one_pattern(self, cells: Floats, codes: NDArray[Any], weights: Any) -> PatternMoments:
+        """Compute the moments of rows with the same pattern of missing values."""
         k = len(self.given.values)
         if len(cells) == 1:
             n, mean = np.zeros(k), np.zeros((k, cells.shape[1]))
             n[codes[0]] = 1.0 if weights is None else weights[0]
             mean[codes[0]] = cells[0]
             return PatternMoments(n, mean, None, nothing(k, cells.shape[1], higher=self.higher).higher)
-        gaps = np.zeros(len(cells), dtype=np.uint8)
+        incomplete = np.zeros(len(cells), dtype=np.uint8)
         columns = list(cells.T)
-        alike = PatternMoments(*_kernels.class_scatter(columns, codes, weights, k, gaps))
-        return self._with_higher(alike, columns, codes, weights, np.arange(len(cells)))
+        moments = PatternMoments(*_kernels.class_scatter(columns, codes, weights, k, incomplete))
+        return self._with_higher(moments, columns, codes, weights, np.arange(len(cells)))
 
     def _refuse_infinity(self, total: Patterns, columns: Sequence[NDArray[Any]]) -> None:
-        """Moments that are not finite come from an infinity, or from numbers too large to be squared."""
+        """Raise an error if moments are not finite: a value is infinite or too large to be squared."""
         owners = self.of.owners
         for key, cells in total.items():
             finite = np.isfinite(cells.mean).all(axis=0) & np.isfinite(cells.scattered()).all(axis=(0, 1))
             if finite.all():
                 continue
-            there = np.flatnonzero(self._present(key)[owners])
-            refuse_infinity({self.of.attributes[owners[j]].name: columns[j] for j in there.tolist()})
+            present = np.flatnonzero(self._present(key)[owners])
+            refuse_infinity({self.of.attributes[owners[j]].name: columns[j] for j in present.tolist()})
             diagonal = np.isfinite(np.einsum("kjj->kj", cells.scattered())).all(axis=0)
-            bad = there[int(np.argmin(finite if diagonal.all() else diagonal))]
+            bad = present[int(np.argmin(finite if diagonal.all() else diagonal))]
             raise too_large(self.of.attributes[owners[bad]].name)
         for cells in total.values():
             if cells.higher is not None and not all(np.isfinite(m).all() for m in cells.higher):
                 raise TableError(
-                    "Some numbers are too large for their fourth powers (beyond about 1e75).",
-                    hint="rescale the columns; shrinkage='oas' does with squares.",
+                    "Some values are so large (greater than about 1e75) that their fourth powers overflow.",
+                    hint="rescale the columns, or use shrinkage='oas', which does not need fourth powers.",
                 )
 
-    # -- merging and taking back ------------------------------------------------------
+    # -- addition and subtraction -----------------------------------------------------
 
     def __add__(self, other: Self) -> Self:
         given, of = self._joined(other)
         (mine,), (others,) = self._over(given, of), other._over(given, of)
-        return self._with(given, of, (_together(mine, others),), worn=self.worn or other.worn)
+        return self._with(given, of, (_merged_patterns(mine, others),), worn=self.worn or other.worn)
 
     def __sub__(self, other: Self) -> Self:
         given, of = self._joined(other)
-        ((whole,), (gone,)) = self._over(given, of), other._over(given, of)
+        ((whole,), (removed,)) = self._over(given, of), other._over(given, of)
         total = dict(whole)
-        for key, part in gone.items():
+        for key, part in removed.items():
             before = total.pop(key, None)
             refuse_negative(-part.n if before is None else before.n - part.n, "the number of rows")
-            assert before is not None  # noqa: S101 - refused just above
-            rest = parted(before, part)
+            assert before is not None  # noqa: S101 - otherwise the line above raises an error
+            rest = subtracted_moments(before, part)
             if rest.n.any():
                 total[key] = rest
         left = self._with(given, of, (total,))
-        # where the spread of some number is tiny beside what it was, its digits are gone
+        # if the sum of squares of a component is tiny compared to its previous value, its digits are lost
         (n, _, after), (_, _, whole_m2) = left.margins(), self._with(given, of, (whole,)).margins()
         numeric = np.repeat([not isinstance(a, Nominal) for a in of.attributes], of.widths)
         return replace(left, worn=self.worn or bool(((n > 1) & (after < 1e-9 * whole_m2) & numeric).any()))
 
     def _over(self, given: Nominal, of: Vector) -> tuple[Patterns]:
-        """The moments over other domains: a value that was not met is 0 in every row."""
+        """Return the moments for other domains: the component of a new value is 0 in each row."""
         if self.cells is None or (given == self.given and of == self.of):
             return (self.cells or {},)
         places, found = of.places_in(self.of), {}
         for key, cells in self.cells.items():
             present = self._present(key)
-            position = np.append(np.cumsum(present[self.of.owners]) - 1, -1)  # of each number among those there
+            position = np.append(np.cumsum(present[self.of.owners]) - 1, -1)  # among the present components
             found[key] = cells.relaid(position[places[present[of.owners]]], self.given, given)
         return (found,)
 
     # -- plain data -------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, for the model file."""
+        """Return the tally as plain data for the model file.
+
+        Returns
+        -------
+        dict
+            The type of the tally, the names of its attributes, and nested lists of its moments.
+
+        Examples
+        --------
+        >>> from countwise import Nominal, Numeric
+        >>> from countwise.data.vectors import Vector
+        >>> from countwise.tallies import Scatter
+        >>> Scatter(Nominal("c", ("a",)), Vector("x", (Numeric("u"),))).to_dict()
+        {'tally': 'scatter', 'given': 'c', 'of': 'x', 'higher': False, 'worn': False, 'cells': {}}
+        """
         cells = {key.hex(): cells.to_list() for key, cells in (self.cells or {}).items()}
         return {**self._head(), "cells": cells}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], attributes: Mapping[str, Any]) -> Self:
-        """The tally that `to_dict` wrote."""
+        """Return the tally that `to_dict` described.
+
+        Parameters
+        ----------
+        data : mapping
+            Result of `to_dict`.
+        attributes : mapping of str to Attribute
+            The class and the vector by name.
+
+        Returns
+        -------
+        Scatter
+            The tally.
+
+        Examples
+        --------
+        >>> from countwise import Nominal, Numeric
+        >>> from countwise.data.vectors import Vector
+        >>> from countwise.tallies import Scatter
+        >>> c, x = Nominal("c", ("a",)), Vector("x", (Numeric("u"),))
+        >>> Scatter.from_dict(Scatter(c, x).to_dict(), {"c": c, "x": x}).n_patterns
+        0
+        """
         blank = cls(attributes[data["given"]], attributes[data["of"]], bool(data["higher"]))
         cells = {bytes.fromhex(key): blank._read(bytes.fromhex(key), parts) for key, parts in data["cells"].items()}
         return replace(blank, cells=cells, worn=bool(data.get("worn", False)))
 
     def _read(self, key: bytes, parts: Sequence[Any]) -> PatternMoments:
         if len(key) != len(self._full):
-            raise ValueError("a pattern of missing cells does not fit the columns")
+            raise ValueError("a pattern of missing values does not match the columns")
         k, d = len(self.given.values), int(self._present(key)[self.of.owners].sum())
 
         def square(m: Any) -> Floats:
@@ -278,21 +355,21 @@ class Scatter(ClassTally):
 def margins_of(
     patterns: Sequence[tuple[Flags, PatternMoments]], classes: int, numbers: int
 ) -> tuple[Floats, Floats, Floats]:
-    """(n, mean, M2) of each number on its own, (classes, numbers), from patterns of what is there."""
+    """Return n, mean and M2 of each component, shape (classes, components), from the moments of all patterns."""
     shape = (classes, numbers)
     total = (np.zeros(shape), np.zeros(shape), np.zeros(shape))
-    for there, cells in patterns:
+    for present, cells in patterns:
         part = (np.zeros(shape), np.zeros(shape), np.zeros(shape))
-        part[0][:, there] = cells.n[:, None]
-        part[1][:, there] = cells.mean
+        part[0][:, present] = cells.n[:, None]
+        part[1][:, present] = cells.mean
         if cells.scatter is not None:
-            part[2][:, there] = np.einsum("kjj->kj", cells.scatter)
+            part[2][:, present] = np.einsum("kjj->kj", cells.scatter)
         total = merge(total, part)
     return total
 
 
-def _together(a: Patterns, b: Patterns) -> Patterns:
-    """The moments of two sets of rows, pattern by pattern."""
+def _merged_patterns(a: Patterns, b: Patterns) -> Patterns:
+    """Merge the moments of two sets of rows, pattern by pattern."""
     total = dict(a)
     for key, cells in b.items():
         total[key] = merged(total[key], cells) if key in total else cells
@@ -303,6 +380,6 @@ def _together(a: Patterns, b: Patterns) -> Patterns:
 
 def _too_many(patterns: int) -> TableError:
     return TableError(
-        f"The missing cells lie in {patterns} different patterns, too many to be kept with their moments.",
-        hint="leave out the columns with most gaps.",
+        f"The missing values form {patterns} different patterns, too many to keep the moments of each in memory.",
+        hint="drop the columns with the most missing values.",
     )

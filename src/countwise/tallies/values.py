@@ -1,4 +1,4 @@
-"""Values: the numbers themselves, sorted, with how often each occurs, in each class."""
+"""Values: the sorted distinct values of a numeric attribute and their weights in each class."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["Merged", "Values", "all_ones"]
 
 
 class Merged(NamedTuple):
-    """The values of all classes in one ascending sequence, an entry for each value and class that meet."""
+    """Values of all classes in ascending order, with one entry for each observed pair of value and class."""
 
     values: Floats
     codes: NDArray[Any]
@@ -33,16 +33,29 @@ class Merged(NamedTuple):
 _NONE: Multiset = (np.empty(0), np.empty(0, dtype=np.int64))
 
 
-@dataclass(frozen=True, eq=False)  # no slots: what is derived from the values is kept once it is known
+@dataclass(frozen=True, eq=False)  # no slots, because derived attributes are cached
 class Values(ClassTally):
-    """The multiset of a numeric attribute's values in each class.
+    """Multiset of the values of a numeric attribute in each class.
 
     Parameters
     ----------
-    given, of : Nominal, Numeric
-        The class, and the attribute.
-    sets : tuple of (values, weights) or None
-        For each class the distinct values in ascending order and their weights. None: blank.
+    given : Nominal
+        Class.
+    of : Numeric
+        Attribute.
+    sets : tuple of (values, weights) or None, default=None
+        For each class, the distinct values in ascending order and their weights. None means blank.
+
+    Attributes
+    ----------
+    bounds : tuple of float
+        Minimum and maximum over all classes; NaN if there is no value.
+    pooled : tuple of ndarray
+        Distinct values of all classes and their weights.
+    merged : Merged
+        Values, codes of the classes and weights, sorted by value, then by class.
+    moments : Moments
+        Moments of the values.
 
     Examples
     --------
@@ -61,18 +74,23 @@ class Values(ClassTally):
 
     @classmethod
     def from_arrays(cls, values: Any, classes: Any = None, weights: Any = None, name: str = "x") -> Self:
-        """The tally of a column and the class of each of its rows.
+        """Return the tally of a column.
 
         Parameters
         ----------
-        values : array-like of numbers
-            NaN is missing.
-        classes : array-like, optional
-            The class of each row; by default all are of one.
-        weights : array-like, optional
-            A weight for each row.
+        values : array-like of float
+            Values of the column. NaN is a missing value.
+        classes : array-like or None, default=None
+            Class of each row. None means a single class.
+        weights : array-like or None, default=None
+            Weight of each row. None means 1.
         name : str, default="x"
-            The attribute.
+            Name of the attribute.
+
+        Returns
+        -------
+        Values
+            The filled tally.
 
         Examples
         --------
@@ -90,17 +108,17 @@ class Values(ClassTally):
 
     @property
     def filled(self) -> tuple[Multiset, ...]:
-        """The multisets; empty while blank."""
+        """Values and weights of each class; empty if the tally is blank."""
         return self.sets if self.sets is not None else (_NONE,) * len(self.given.values)
 
     @property
     def n(self) -> NDArray[Any]:
-        """The weight of the values in each class."""
+        """Total weight of the values in each class."""
         return np.array([weights.sum() for _, weights in self.filled])
 
     @lazy
     def bounds(self) -> tuple[float, float]:
-        """The least and the greatest value; NaN if there is none."""
+        """Minimum and maximum over all classes; NaN if there is no value."""
         ends = [(values[0], values[-1]) for values, _ in self.filled if len(values)]
         if not ends:
             return float("nan"), float("nan")
@@ -108,7 +126,7 @@ class Values(ClassTally):
 
     @lazy
     def pooled(self) -> Multiset:
-        """All classes together."""
+        """Distinct values of all classes and their weights."""
         if sum(len(values) > 0 for values, _ in self.filled) == 1:
             return next(part for part in self.filled if len(part[0]))
         values, _, weights = self.merged
@@ -116,19 +134,46 @@ class Values(ClassTally):
 
     @lazy
     def merged(self) -> Merged:
-        """All classes in one sequence: entries in order of value, then class."""
+        """Values, codes of the classes and weights, sorted by value, then by class."""
         sets = [(values, None if all_ones(weights) else weights) for values, weights in self.filled]
         return Merged(*_kernels.merge_sets([v for v, _ in sets], [w for _, w in sets]))
 
     def release(self) -> None:
-        """Forget what was derived from the values; it comes back when it is asked for."""
+        """Delete the cached attributes `merged`, `moments` and `pooled`; they are computed again on demand.
+
+        Examples
+        --------
+        >>> from countwise.tallies import Values
+        >>> tally = Values.from_arrays([1.0, 3.0])
+        >>> tally.release()
+        >>> tally.moments.mean.tolist()
+        [2.0]
+        """
         for name in ("merged", "moments", "pooled"):
             vars(self).pop(name, None)
 
     def counts_in(self, edges: Floats) -> NDArray[Any]:
-        """How many values of each class lie in each range (lo, hi], shape (classes, ranges)."""
-        whole = all(weights.dtype.kind == "i" for _, weights in self.filled)
-        counts = np.zeros((len(self.filled), len(edges) + 1), dtype=np.int64 if whole else np.float64)
+        """Return the weight of the values in each bin (low, high].
+
+        Parameters
+        ----------
+        edges : ndarray
+            Cut points in ascending order. The first and the last bin are unbounded.
+
+        Returns
+        -------
+        ndarray of shape (classes, bins)
+            Weights of the values. There are ``len(edges) + 1`` bins.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from countwise.tallies import Values
+        >>> Values.from_arrays([1.0, 2.0, 3.0]).counts_in(np.array([2.0])).tolist()
+        [[2, 1]]
+        """
+        integral = all(weights.dtype.kind == "i" for _, weights in self.filled)
+        counts = np.zeros((len(self.filled), len(edges) + 1), dtype=np.int64 if integral else np.float64)
         for c, (values, weights) in enumerate(self.filled):
             ends = np.concatenate([[0], np.searchsorted(values, edges, side="right"), [len(values)]])
             if all_ones(weights):
@@ -139,13 +184,43 @@ class Values(ClassTally):
 
     @lazy
     def moments(self) -> Moments:
-        """The moments of the same values."""
+        """Moments of the values."""
         n, mean, m2 = np.array([_moments(*part) for part in self.filled]).reshape(-1, 3).T
         return Moments(self.given, self.of, n, mean, m2)
 
     @classmethod
     def fill_many(cls, blanks: Sequence[Self], table: Table, progress: Progress | None = None) -> list[Self]:
-        """Columns are independent of each other; which rows are of which class is found once for all of them."""
+        """Fill several tallies from one table; the rows are sorted by class only once.
+
+        Parameters
+        ----------
+        blanks : sequence of Values
+            Blank tallies.
+        table : Table
+            Encoded table with the columns of the tallies.
+        progress : callable or None, default=None
+            Ignored.
+
+        Returns
+        -------
+        list of Values
+            Filled tallies in the order of `blanks`.
+
+        Raises
+        ------
+        TableError
+            If a value is infinite or too large to be squared.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from countwise import Nominal, Numeric
+        >>> from countwise.data.table import Table
+        >>> from countwise.tallies import Values
+        >>> rows = Table({"c": np.zeros(2, np.uint8), "x": np.array([3.0, 1.0])}, 2)
+        >>> Values.fill_many([Values(Nominal("c", ("a",)), Numeric("x"))], rows)[0].bounds
+        (1.0, 3.0)
+        """
         given = {blank.given.name: blank.given for blank in blanks}
         by_class = {name: _rows_by_class(table[name], len(a.values)) for name, a in given.items()}
         return _kernels.over_items(
@@ -176,7 +251,7 @@ class Values(ClassTally):
         (mine,), (others,) = self._over(given, of), other._over(given, of)
         sets = tuple(_combine(a, b, sign) for a, b in zip(mine, others, strict=True))
         for _, weights in sets:
-            refuse_negative(weights, f"the number of a value of {self.of.name!r}")
+            refuse_negative(weights, f"the count of a value of {self.of.name!r}")
         return self._with(given, of, (sets,))
 
     def _over(self, given: Nominal, of: Any) -> tuple[tuple[Multiset, ...]]:
@@ -185,27 +260,47 @@ class Values(ClassTally):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], attributes: Mapping[str, Any]) -> Self:
-        """The tally that `to_dict` wrote."""
+        """Return the tally that `to_dict` described.
+
+        Parameters
+        ----------
+        data : mapping
+            Result of `to_dict`.
+        attributes : mapping of str to Attribute
+            The class and the attribute by name.
+
+        Returns
+        -------
+        Values
+            The tally.
+
+        Examples
+        --------
+        >>> from countwise.tallies import Values
+        >>> tally = Values.from_arrays([3.0, 1.0])
+        >>> Values.from_dict(tally.to_dict(), {"class": tally.given, "x": tally.of}).n.tolist()
+        [2]
+        """
         given, of = attributes[data["given"]], attributes[data["of"]]
         sets = []
         for values, weights in data["sets"]:
             pair = np.array(values, dtype=np.float64), np.array(weights)
             if pair[0].shape != pair[1].shape or (np.diff(pair[0]) <= 0).any():
-                raise ValueError(f"the values of {of.name!r} are not in order")
+                raise ValueError(f"the values of {of.name!r} are not in ascending order")
             sets.append(pair if len(values) else _NONE)
         if len(sets) != len(given.values):
-            raise ValueError(f"the values of {of.name!r} do not fit the classes")
+            raise ValueError(f"the values of {of.name!r} do not match the classes")
         return cls(given, of, tuple(sets))
 
 
 def _rows_by_class(codes: NDArray[Any], n_classes: int) -> tuple[NDArray[Any] | None, NDArray[Any]]:
-    """The rows in order of their class (None: as they are), and where each class begins and ends."""
+    """Return the order of the rows by class (None: unchanged), and the boundaries of the classes in it."""
     ends = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=n_classes)[:n_classes])])
     return (None if n_classes == 1 else np.argsort(codes, kind="stable")), ends
 
 
 def _refuse_extremes(mine: Multiset, column: NDArray[Any], name: str) -> None:
-    """Infinity is an error, and so is what would be infinite when squared."""
+    """Raise an error if a value is infinite or too large to be squared."""
     ends = np.abs(mine[0][[0, -1]]).max() if len(mine[0]) else 0.0
     if np.isinf(ends):
         raise infinity(column, name)
@@ -214,7 +309,7 @@ def _refuse_extremes(mine: Multiset, column: NDArray[Any], name: str) -> None:
 
 
 def multiset(values: Floats, weights: NDArray[Any] | None) -> Multiset:
-    """Distinct values in ascending order with their weights; NaN and weight 0 are left out."""
+    """Return the distinct values in ascending order and their weights, without NaN and weights of 0."""
     if weights is None:
         ordered = np.sort(values)  # NaN comes last
         return _counted(ordered[: len(ordered) - int(np.count_nonzero(np.isnan(ordered)))])
@@ -225,17 +320,35 @@ def multiset(values: Floats, weights: NDArray[Any] | None) -> Multiset:
 
 
 def ones(n: int) -> Indices:
-    """N weights of 1 that take no memory."""
+    """Return n weights of 1 that share the memory of one."""
     return np.broadcast_to(np.int64(1), n)
 
 
 def all_ones(weights: NDArray[Any]) -> bool:
-    """Whether every weight is 1."""
+    """Return whether all weights are 1.
+
+    Parameters
+    ----------
+    weights : ndarray
+        Weights.
+
+    Returns
+    -------
+    bool
+        Whether each weight is 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise.tallies import all_ones
+    >>> all_ones(np.array([1, 1])), all_ones(np.array([1, 2]))
+    (True, False)
+    """
     return weights.strides == (0,) or bool((weights == 1).all())
 
 
 def _counted(ordered: Floats) -> Multiset:
-    """Distinct values of an ordered array, and how often each occurs."""
+    """Return the distinct values of a sorted array and their counts."""
     starts = _starts(ordered)
     if starts is None:
         return ordered, ones(len(ordered))
@@ -243,30 +356,31 @@ def _counted(ordered: Floats) -> Multiset:
 
 
 def _starts(ordered: Floats) -> Indices | None:
-    """Where each value of an ordered array begins; None if all differ."""
+    """Return the position of the first occurrence of each value of a sorted array; None if all are distinct."""
     fresh = np.ones(len(ordered), dtype=bool)
     np.not_equal(ordered[1:], ordered[:-1], out=fresh[1:])
     return None if fresh.all() else np.flatnonzero(fresh)
 
 
 def _moments(values: Floats, weights: NDArray[Any]) -> tuple[float, float, float]:
-    """(n, mean, M2) in two passes; the second takes out what rounding left in the mean.
+    """Compute n, mean and M2 in two passes; the second corrects the rounding error of the mean.
 
-    Sums, not dot products: BLAS would start threads of its own beside ours.
+    Sums are used instead of dot products, because BLAS would start its own threads.
     """
     n = float(weights.sum())
     if n <= 0:
         return 0.0, 0.0, 0.0
     each = None if all_ones(weights) else weights.astype(np.float64)
     mean = float(values.mean() if each is None else (values * each).sum() / n)
-    away = values - mean
-    shift = float(away.mean() if each is None else (away * each).sum() / n)
-    away -= shift
-    return n, mean + shift, float((away * away if each is None else away * away * each).sum())
+    deviations = values - mean
+    shift = float(deviations.mean() if each is None else (deviations * each).sum() / n)
+    deviations -= shift
+    squares = deviations * deviations
+    return n, mean + shift, float((squares if each is None else squares * each).sum())
 
 
 def _squeezed(ordered: Floats, weights: NDArray[Any]) -> Multiset:
-    """Equal neighbors joined; values that no weight is left of dropped."""
+    """Merge equal values of a sorted array and add their weights."""
     if len(ordered) == 0:
         return _NONE
     starts = _starts(ordered)

@@ -1,4 +1,4 @@
-"""Words: how often each word of a block stands in the rows of each class."""
+"""Words: counts of the words of documents in each class."""
 
 from __future__ import annotations
 
@@ -13,27 +13,28 @@ from countwise import _kernels
 from countwise.data.attributes import Nominal
 from countwise.data.table import Table
 from countwise.data.text import Block, Text
-from countwise.tallies._base import ClassTally, Progress, refuse_negative, relaid, taken
+from countwise.tallies._base import ClassTally, Progress, refuse_negative, relaid, subtracted
 
 __all__ = ["Words"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Words(ClassTally):
-    """Totals of a block of counts in each class.
+    """Counts of the words of a text column or a block of count columns in each class.
 
     Parameters
     ----------
     given : Nominal
-        The class.
+        Class.
     of : Text or Block
-        The block, from one bag column or from the dense columns that `Block.words` names.
+        Text column, sparse matrix or block of count columns.
     present : bool
-        Count the rows in which a word stands (Bernoulli) instead of how often it stands (multinomial).
-    n : ndarray, shape (classes,)
-        Rows whose block is not missing.
-    cells : ndarray, shape (classes, words)
-        The totals. None: blank.
+        If True, count the rows in which a word occurs (Bernoulli model). If False, count the occurrences (multinomial
+        model).
+    n : ndarray of shape (classes,) or None, default=None
+        Weight of the rows whose text is not missing. None means blank.
+    cells : ndarray of shape (classes, words) or None, default=None
+        Counts. None means blank.
 
     Examples
     --------
@@ -56,7 +57,7 @@ class Words(ClassTally):
 
     @property
     def filled(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Rows and totals; zeros while blank."""
+        """`n` and `cells`; zeros if the tally is blank."""
         if self.n is None or self.cells is None:
             classes = len(self.given.values)
             return np.zeros(classes, dtype=np.int64), np.zeros((classes, len(self.of.words)), dtype=np.int64)
@@ -73,17 +74,17 @@ class Words(ClassTally):
         cells = _kernels.csr_class_sums(
             bag.indptr, bag.indices, bag.data, codes, weights, classes, bag.n_words, self.present
         )
-        sure = self.present or bag.data.dtype.kind in "iub"
-        whole = n.dtype.kind == "i" and (sure or bool((cells == np.floor(cells)).all()))
-        return replace(self, n=n, cells=cells.astype(np.int64) if whole else cells)
+        known = self.present or bag.data.dtype.kind in "iub"
+        integral = n.dtype.kind == "i" and (known or bool((cells == np.floor(cells)).all()))
+        return replace(self, n=n, cells=cells.astype(np.int64) if integral else cells)
 
     def __add__(self, other: Self) -> Self:
         return self._combine(other, np.add)
 
     def __sub__(self, other: Self) -> Self:
-        result = self._combine(other, taken)
+        result = self._combine(other, subtracted)
         for part in result.filled:
-            refuse_negative(part, f"a count of words of {self.of.name!r}")
+            refuse_negative(part, f"a word count of {self.of.name!r}")
         return result
 
     def _combine(self, other: Self, operation: Any) -> Self:
@@ -96,9 +97,31 @@ class Words(ClassTally):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], attributes: Mapping[str, Any]) -> Self:
-        """The tally that `to_dict` wrote."""
+        """Return the tally that `to_dict` described.
+
+        Parameters
+        ----------
+        data : mapping
+            Result of `to_dict`.
+        attributes : mapping of str to Attribute
+            The class and the text or block by name.
+
+        Returns
+        -------
+        Words
+            The tally.
+
+        Examples
+        --------
+        >>> from countwise import Nominal, Text
+        >>> from countwise.tallies import Words
+        >>> spam, mail = Nominal("spam", (False, True)), Text("mail", ("send", "us"))
+        >>> data = Words(spam, mail, present=False).to_dict()
+        >>> Words.from_dict(data, {"spam": spam, "mail": mail}).cells.tolist()
+        [[0, 0], [0, 0]]
+        """
         given, of = attributes[data["given"]], attributes[data["of"]]
         n, cells = np.array(data["n"]), np.array(data["cells"])
         if cells.shape != (len(given.values), len(of.words)) or n.shape != (len(given.values),):
-            raise ValueError(f"the words of {of.name!r} do not fit their vocabulary")
+            raise ValueError(f"the word counts of {of.name!r} do not match its vocabulary")
         return cls(given, of, bool(data["present"]), n, cells)

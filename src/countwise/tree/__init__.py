@@ -1,1 +1,1 @@
-"""Decision trees: growing, pruning, asking, drawing them, and their rules."""
+"""Decision trees, regression trees and rule lists."""

@@ -1,4 +1,4 @@
-"""What trees and rules have in common; and of all trees: learning, predicting, and what can be seen of a tree."""
+"""Base classes: `FeatureModel` for trees and rule lists, `TreeModel` for decision and regression trees."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from countwise.tree.growth.criteria import Criterion
 from countwise.tree.growth.grow_memory import MemoryTrainingSet
 from countwise.tree.growth.settings import check_growth_settings, growth_settings
 from countwise.tree.nodes import Landing, Tree
-from countwise.tree.pruning import check_rule, grown_and_pruned, needs_no_rows
+from countwise.tree.pruning import check_pruning, grown_and_pruned, needs_no_rows
 from countwise.tree.rules import RuleSet, rules_of
 from countwise.tree.scoring import choices_of
 from countwise.tree.working import TreeWorking, drawn
@@ -41,48 +41,50 @@ from countwise.working.numbers import number
 
 __all__ = ["FeatureModel", "TreeModel"]
 
-_SUMMARY_LEAVES, _SUMMARY_LINES = 20, 40  # of a tree that is drawn whole, and of its drawing
+_SUMMARY_LEAVES, _SUMMARY_LINES = 20, 40  # a summary draws trees up to this size completely, and shows so many lines
 
 
 class FeatureModel(RowModel):
-    """A model that tests features, one after the other: a tree, or a list of rules."""
+    """Base of models that test one feature after the other: trees and rule lists."""
 
     types: Any
     categorical_features: Any
     classes_: NDArray[Any]
     _features: Sequence[Feature]
-    _used: list[int]  # the features that are tested
-    _probabilities: Floats  # of each node, or of each rule
+    _used: list[int]  # indices of the features that are tested
+    _probabilities: Floats  # class probabilities of each node or rule
 
     def _infer_schema(self, frame: Frame) -> Schema:
         return Schema.kinds(frame, self.types, self.categorical_features)
 
     def _row(self, X: Any, row: int) -> Table:
-        """One row of a table."""
+        """Return one row as an encoded table."""
         frame = self._open(X)
         row = row_of(frame, row)
         return self._table(frame, row, row + 1)
 
     def predict_frame(self, X: Any, *, proba: bool = True, reasons: int = 0) -> Any:
-        """The table with columns for the prediction, computed where it lies: class and probabilities, or the number.
+        """Append the predictions to a table; an engine computes them without fetching the rows.
 
-        Rows with a missing value, or one never seen in training, go where `predict` sends them. Where rules abstain,
-        the columns are null.
+        The appended columns hold the predicted class and the class probabilities, or the predicted number of a
+        regression tree. They agree with `predict` and `predict_proba`, also for missing values and for values never
+        seen in training. Where a rule list abstains, they are null.
 
         Parameters
         ----------
-        X : relation or frame
-            DuckDB relation, Polars LazyFrame, Dask or PySpark DataFrame, Ibis table; eager frames too.
+        X : DuckDB relation, Polars LazyFrame, Dask, Spark or Ibis table, or eager frame
+            The rows to predict.
         proba : bool, default=True
-            Whether a column P(class) is appended for each class; a regression tree has none.
+            If True, append a column ``P(class)`` for each class. A regression tree has no such columns.
         reasons : int, default=0
-            How many of the columns that the deciding rule tests, or that were tested on the path, are named, the
-            root's first. Where a row goes down several branches, those tested before.
+            Number of columns ``reason 1``, ``reason 2``, ... to append. They name the columns that were tested on the
+            path, from the root down, or by the rule that applied. For a row that goes down several branches, only
+            the tests before the branches separate are named.
 
         Returns
         -------
-        the same kind of frame
-            Lazy ones stay lazy.
+        table of the same type as X
+            The table with the appended columns. A lazy table stays lazy.
 
         Examples
         --------
@@ -99,13 +101,13 @@ class FeatureModel(RowModel):
         return self._scored(X, proba=proba, reasons=reasons)
 
     def _scored(self, X: Any, *, proba: bool, reasons: int) -> Any:
-        """The table with its predictions."""
+        """Return the table with the appended predictions."""
         raise NotImplementedError
 
 
 @dataclass(eq=False, repr=False)
 class TreeModel(FeatureModel):
-    """What decision trees and regression trees have in common; their settings, and the defaults of most."""
+    """Base of decision trees and regression trees, with their common parameters."""
 
     criterion: str
     _: KW_ONLY
@@ -128,14 +130,14 @@ class TreeModel(FeatureModel):
     types: Any = None
     categorical_features: Any = None
 
-    _best: NDArray[np.intp] = field(init=False)  # the likeliest class of each node
-    _means: Floats = field(init=False)  # or the mean of each node
+    _best: NDArray[np.intp] = field(init=False)  # code of the most probable class of each node
+    _means: Floats = field(init=False)  # mean of each node of a regression tree
     _block = 1 << 15
 
     # -- learning --------------------------------------------------------------
 
     def _learn_from(self, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
-        """Open a training set, wherever the rows are; grow a tree from it; prune the tree."""
+        """Open a training set, grow a tree from it and prune the tree."""
         settings = growth_settings(self)
         data = self._training_set(X, y, sample_weight)
         return {
@@ -150,7 +152,7 @@ class TreeModel(FeatureModel):
         }
 
     def _training_set(self, X: Any, y: Any, sample_weight: Any) -> TrainingSet:
-        """The rows: in an engine, in a file that is read once a level, or in memory."""
+        """Open the rows in an engine, in a file that is read once per level, or in memory."""
         factors = self._class_factors()
         if is_relation(X):
             from countwise.tree.growth.grow_engine import open_engine
@@ -158,11 +160,11 @@ class TreeModel(FeatureModel):
             part = EnginePart.open(Relation.open(X, y, sample_weight))
             return open_engine(part, self._infer_schema, factors, self._needs_rows, numeric_target=self._numbers)
         if self.thresholds == "binned" and is_paths(X) and needs_no_rows(self):
-            from countwise.tree.growth.grow_pieces import open_pieces
+            from countwise.tree.growth.grow_pieces import open_chunks
 
             reopen = partial(open_rows, X, y, sample_weight, numbers=self._numbers)
             bins = int(self.max_bins)
-            return open_pieces(reopen, self._infer_schema, factors, bins, numeric_target=self._numbers)
+            return open_chunks(reopen, self._infer_schema, factors, bins, numeric_target=self._numbers)
         rows = open_whole(dense(X), y, sample_weight, numbers=self._numbers)
         try:
             return MemoryTrainingSet.of(rows, self._infer_schema(rows.frame), *self._encode_target(rows), factors)
@@ -170,23 +172,24 @@ class TreeModel(FeatureModel):
             raise rows.counted_as_given(error) from None
 
     def _class_factors(self) -> ClassFactors | None:
-        """Gives the weights of classes from their counts; None if all weigh the same."""
+        """Return the function that computes class weights from class counts; None if all weights are 1."""
         return None
 
     def _needs_rows(self, schema: Schema) -> tuple[str, str] | None:
-        """Why a tree cannot be grown in an engine, and what to do; None if it can."""
-        numbers = [a.name for a in schema.attributes if isinstance(a, Numeric)]
+        """Return why a tree cannot be grown in an engine, and a hint; None if it can."""
+        numeric = [a.name for a in schema.attributes if isinstance(a, Numeric)]
         texts = [a.name for a in schema.attributes if isinstance(a, Text)]
         if texts:
-            return f"The words of {texts[0]!r} are not counted in an engine", "leave the column out"
+            return f"An engine cannot count the words of the text column {texts[0]!r}", "drop the column"
         if not needs_no_rows(self):
-            what = f"pruning={self.pruning!r} tries trees on rows that are held out"
-            return what, "give ccp_alpha as a number, or another pruning"
+            what = f"pruning={self.pruning!r} evaluates trees on held-out rows, which an engine cannot do"
+            return what, "pass ccp_alpha as a number, or use another pruning"
         if self.numeric == "ranges":
-            return "Ranges are cut on the rows of each node", "numeric='binary', thresholds='binned'"
-        if numbers and self.thresholds != "binned":
-            what = f"Exact thresholds, as for {numbers[0]!r}, need the rows themselves"
-            return what, "thresholds='binned' grows the tree where they lie"
+            what = "numeric='ranges' discretizes the rows of each node, which an engine cannot do"
+            return what, "use numeric='binary' and thresholds='binned'"
+        if numeric and self.thresholds != "binned":
+            what = f"An engine cannot search exact thresholds for the numeric column {numeric[0]!r}"
+            return what, "use thresholds='binned' to grow the tree in the engine"
         return None
 
     def _check_settings(self) -> None:
@@ -201,39 +204,66 @@ class TreeModel(FeatureModel):
         check_number("min_samples_split", self.min_samples_split, 1)
         check_number("min_gain", self.min_gain, 0)
         check_number("max_bins", self.max_bins, 2, most=255, whole=True)
-        check_rule(self.pruning, self._numbers)
+        check_pruning(self.pruning, self._numbers)
 
     def _derive(self) -> None:
-        """Set what follows from the tree."""
+        """Set the attributes that are computed from the tree."""
         self._node_weights = self.tree_.weights(self._numbers)
         self._used = np.unique(self.tree_.attribute[self.tree_.attribute >= 0]).tolist()
 
     # -- predicting --------------------------------------------------------------
 
     def _landing(self, table: Table) -> Landing:
-        """The leaves that rows reach."""
+        """Return the leaves that the rows reach."""
         columns = columns_of(self._features, table, self._used)
         return self.tree_.land(columns, table.n_rows, self._node_weights)
 
     def _read(self, X: Any, read: Callable[[Landing], NDArray[Any]]) -> NDArray[Any]:
-        """What is read off the leaves that rows reach, block by block."""
+        """Apply a function to the leaves that the rows reach, block by block."""
         return np.concatenate(self._in_blocks(X, lambda *block: read(self._landing(self._table(*block)))))
 
     def apply(self, X: Any) -> Indices:
-        """The number of the leaf that each row reaches; of several, the one with the largest share."""
+        """Return the index of the leaf that each row reaches.
+
+        A row with a missing value can reach several leaves, with a fraction of its weight at each. Its leaf is then
+        the one with the largest fraction.
+
+        Parameters
+        ----------
+        X : table
+            The rows.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_rows,)
+            Indices of nodes; the root is node 0.
+
+        Examples
+        --------
+        >>> from countwise import TreeClassifier, samples
+        >>> tennis = samples.load("tennis")
+        >>> TreeClassifier(max_depth=1).fit(tennis.X, tennis.y).apply(tennis.X)[:4].tolist()
+        [3, 3, 1, 2]
+        """
         frame = self._open(X)
         landing = self._landing(self._table(frame, 0, frame.n_rows))
-        if landing.rows is None or landing.shares is None:
+        if landing.rows is None or landing.fractions is None:
             return landing.leaves.astype(np.int64)
-        order = np.lexsort((landing.leaves, -landing.shares, landing.rows))
+        order = np.lexsort((landing.leaves, -landing.fractions, landing.rows))
         rows = landing.rows[order]
         first = np.concatenate([[True], rows[1:] != rows[:-1]])
         return landing.leaves[order][first].astype(np.int64)
 
-    # -- what can be seen of a tree ------------------------------------------------
+    # -- inspection ----------------------------------------------------------------
 
     def summary(self) -> str:
-        """The tree in a few lines: how large it is, and a drawing of all or of the top of it.
+        """Summarize the tree: its size, and a drawing of the whole tree or of its top.
+
+        Returns
+        -------
+        str
+            One line with the number of rows, attributes and leaves and the depth, followed by the drawing. Trees
+            with more than 20 leaves are drawn to depth 2.
 
         Examples
         --------
@@ -253,19 +283,48 @@ class TreeModel(FeatureModel):
         return "\n".join([head, *(f"  {line}" for line in drawing)])
 
     def tables(self) -> dict[str, Grid]:
-        """What was learned as tables: the rules, the importances, and the path of cost-complexity pruning."""
+        """Return the fitted model as tables.
+
+        Returns
+        -------
+        dict of str to Grid
+            ``"rules"``: the rules of the tree; ``"importances"``: the attributes by importance; and, after
+            cost-complexity pruning, ``"path"``: the pruning path.
+
+        Examples
+        --------
+        >>> from countwise import TreeClassifier, samples
+        >>> tennis = samples.load("tennis")
+        >>> list(TreeClassifier().fit(tennis.X, tennis.y).tables())
+        ['rules', 'importances']
+        """
         found = {"rules": self.rules().table, "importances": self.importances()}
         return found | ({"path": self.path_} if hasattr(self, "path_") else {})
 
     def explain(self, X: Any, *, row: int = 0) -> Account:
-        """The path of one row down the tree: the test, the contents and the gains of all attributes at each node.
+        """Explain the prediction of one row by its path down the tree.
+
+        For each node on the path, the working shows the class counts, the impurity, the gain of every attribute and
+        the branch that the row takes. It ends with the leaf, or the leaves, that the row reaches.
+
+        Parameters
+        ----------
+        X : table
+            The table that holds the row.
+        row : int, default=0
+            Position of the row in the table, counted from 0.
+
+        Returns
+        -------
+        Account
+            The working; print it, or display it in a notebook.
 
         Examples
         --------
         >>> from countwise import TreeClassifier, samples
         >>> tennis = samples.load("tennis")
         >>> print(TreeClassifier().fit(tennis.frame, "play").explain(tennis.X, row=0))
-        play = No, with probability 100 %.
+        play = No with probability 100 %.
         <BLANKLINE>
         All 14 rows: 5 No, 9 Yes; entropy 0.940286
              attribute    split            gain
@@ -292,9 +351,23 @@ class TreeModel(FeatureModel):
 
     @property
     def feature_importances_(self) -> Floats:
-        """By how much the splits by each attribute lower the entropy (in bits) or the variance of the target.
+        """Total decrease in entropy (in bits) or variance of the target by the splits on each attribute.
 
-        Their sum is the entropy (variance) of all rows less that within the leaves.
+        The decrease of each split is weighted by the fraction of rows that reach its node. The sum over all
+        attributes is the entropy (variance) of all rows minus the weighted mean of that of the leaves. Unlike in
+        scikit-learn, the importances are not normalized to a sum of 1.
+
+        Returns
+        -------
+        ndarray of shape (n_attributes,)
+            In the order of the columns in training.
+
+        Examples
+        --------
+        >>> from countwise import TreeClassifier, samples
+        >>> tennis = samples.load("tennis")
+        >>> TreeClassifier().fit(tennis.X, tennis.y).feature_importances_.round(3).tolist()
+        [0.247, 0.0, 0.347, 0.347]
         """
         self._check_fitted()
         tree, n = self.tree_, self._node_weights
@@ -311,7 +384,25 @@ class TreeModel(FeatureModel):
         return found
 
     def importances(self) -> Grid:
-        """The attributes by their importance, the most important first."""
+        """Return the attributes with their importance, in descending order.
+
+        Returns
+        -------
+        Grid
+            Columns ``attribute`` and ``bits`` (entropy), or ``variance`` for a regression tree. See
+            `feature_importances_`.
+
+        Examples
+        --------
+        >>> from countwise import TreeClassifier, samples
+        >>> tennis = samples.load("tennis")
+        >>> print(TreeClassifier(max_depth=1).fit(tennis.X, tennis.y).importances())
+        attribute       bits
+        outlook      0.24675
+        temperature  0
+        humidity     0
+        wind         0
+        """
         found = self.feature_importances_
         names = np.array(list(self.schema_), dtype=object)
         if len(names) != len(found):
@@ -321,26 +412,61 @@ class TreeModel(FeatureModel):
         return Grid({"attribute": names[order].tolist(), unit: found[order].tolist()})
 
     def get_depth(self) -> int:
-        """How many tests the longest path has."""
+        """Return the depth of the tree: the number of tests on its longest path.
+
+        Returns
+        -------
+        int
+            Depth; 0 for a single leaf.
+
+        Examples
+        --------
+        >>> from countwise import TreeClassifier, samples
+        >>> tennis = samples.load("tennis")
+        >>> TreeClassifier().fit(tennis.X, tennis.y).get_depth()
+        2
+        """
         self._check_fitted()
         return int(self.tree_.depths.max())
 
     def get_n_leaves(self) -> int:
-        """How many leaves there are."""
+        """Return the number of leaves.
+
+        Returns
+        -------
+        int
+            Number of leaves.
+
+        Examples
+        --------
+        >>> from countwise import TreeClassifier, samples
+        >>> tennis = samples.load("tennis")
+        >>> TreeClassifier().fit(tennis.X, tennis.y).get_n_leaves()
+        5
+        """
         self._check_fitted()
         return len(self.tree_.leaves)
 
     def draw(self, X: Any = None, *, row: int = 0, max_depth: int | None = None) -> str:
-        """The tree as text; with a table, the path of one of its rows is marked.
+        """Draw the tree as text, and mark the path of one row if a table is given.
+
+        Each line shows a branch with the attribute that its node tests, or with the prediction of its leaf. In
+        parentheses: the number of training rows, and how many of them the leaf misclassifies.
 
         Parameters
         ----------
-        X : any table, optional
-            Whose row to follow.
+        X : table, optional
+            The table that holds the row whose path is marked. Without it, no path is marked.
         row : int, default=0
-            Which.
-        max_depth : int, optional
-            How deep to draw; by default all of the tree, unless it is thousands of levels deep.
+            Position of that row in the table, counted from 0.
+        max_depth : int or None, default=None
+            Depth at which the drawing stops; nodes that are cut off end in ``…``. None draws the whole tree, unless
+            it is thousands of levels deep.
+
+        Returns
+        -------
+        str
+            Drawing with one line for each node.
 
         Examples
         --------
@@ -361,11 +487,11 @@ class TreeModel(FeatureModel):
         return drawn(self.tree_, self._features, self._leaf_text, max_depth, self._passed(X, row))
 
     def _passed(self, X: Any, row: int) -> frozenset[int]:
-        """The nodes that a row passes."""
+        """Return the nodes that a row passes."""
         return frozenset() if X is None else self.tree_.passed(self._landing(self._row(X, row)).leaves.tolist())
 
     def _leaf_text(self, k: int) -> str:
-        """What a leaf predicts, and from how many rows."""
+        """Return the prediction of a leaf with its number of rows."""
         n = float(self._node_weights[k])
         if self._numbers:
             return f"{number(float(self._means[k]))} ({number(n)})"
@@ -375,7 +501,12 @@ class TreeModel(FeatureModel):
         return f"{self.classes_[best]} ({counts})"
 
     def rules(self) -> RuleSet:
-        """The tree as if-then rules, a rule a leaf.
+        """Convert the tree to if-then rules, one for each leaf.
+
+        Returns
+        -------
+        RuleSet
+            The rules in the order in which the leaves are drawn. Leaves that no training row reached have none.
 
         Examples
         --------
@@ -400,25 +531,31 @@ class TreeModel(FeatureModel):
         proba: bool | None = None,
         missing: bool = True,
     ) -> str:
-        """The tree as a query that scores a table, or as an SQL expression over its columns.
+        """Translate the tree to SQL: a query that scores a table, or an expression over its columns.
 
         Parameters
         ----------
         table : str, optional
-            The table; without one, only an expression is given.
-        dialect : {"duckdb", "postgres", "spark", "sqlite"}, default="duckdb"
-            Whose SQL.
-        proba : bool, optional
-            Whether a query gives the probabilities beside the class, which it does by default. An expression is that
-            of the class; with `proba` there is one for each P(class | row) instead.
+            Name of the table to score; the result is then a query. Without it, the result is an expression.
+        dialect : {'duckdb', 'postgres', 'spark', 'sqlite'}, default='duckdb'
+            SQL dialect.
+        proba : bool or None, default=None
+            Whether to compute the class probabilities. A query returns them beside the predicted class unless
+            `proba` is False. An expression computes the predicted class; with ``proba=True`` it is a list of
+            expressions, one for each P(class | row). A regression tree has no probabilities.
         missing : bool, default=True
-            Whether columns may be NULL or NaN. If rows with a missing value go down all branches, that takes longer
-            expressions; without it, nested CASEs.
+            Whether columns may contain NULL or NaN. If False, the SQL assumes that no value is missing, and a
+            tree with ``missing="fractions"`` becomes a shorter, nested CASE expression.
 
         Returns
         -------
         str
-            With `proba`, expressions with names, separated by commas.
+            The query or expression. With ``proba=True`` and no `table`: named expressions separated by commas.
+
+        Raises
+        ------
+        OptionError
+            If `proba` is True for a regression tree, or if the tree tests words of a text column.
 
         Examples
         --------
@@ -433,22 +570,22 @@ class TreeModel(FeatureModel):
         """
         self._check_fitted()
         if proba and self._numbers:
-            raise OptionError("A regression tree has no probabilities.", hint="proba=False.")
+            raise OptionError("A regression tree has no class probabilities.", hint="use proba=False.")
         tree = choices_of(self)
         if table is None:
             return choice_expression(tree, dialect, proba=bool(proba), missing=missing)
         return choice_query(tree, table, dialect, proba=proba is not False, missing=missing)
 
-    # -- the model file --------------------------------------------------------------
+    # -- model files -----------------------------------------------------------------
 
     def _state(self) -> dict[str, Any]:
-        """The tree as plain data."""
+        """Return the tree as plain data."""
         return {"tree": self.tree_.to_dict()}
 
     def _revive(self, state: Mapping[str, Any]) -> None:
-        """Take over what `_state` wrote."""
+        """Restore the tree from plain data."""
         self._features = features_of(self.schema_)
         self.tree_ = Tree.from_dict(state["tree"], len(self._features))
         if self.tree_.cells.shape[1] != (3 if self._numbers else len(self.target_.values)):
-            raise ValueError("the tree does not fit its target")
+            raise ValueError("the tree and its target have different numbers of classes")
         self._derive()

@@ -1,4 +1,4 @@
-"""Conditions on attributes, as data and in words."""
+"""Conditions on attributes, as data and as text."""
 
 from __future__ import annotations
 
@@ -17,12 +17,29 @@ from countwise.tree.nodes import Tree
 
 __all__ = ["Condition", "condition_of", "conditions_to", "range_condition", "with_branch"]
 
-_MOST_NAMED = 4  # values of a set that are written out
+_MOST_NAMED = 4  # values of a set that are shown
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition on one attribute.
+    """Condition on one attribute.
+
+    Parameters
+    ----------
+    attribute : str
+        Name of the attribute.
+    values : tuple or None, default=None
+        Nominal attribute: the value is one of these.
+    but : tuple or None, default=None
+        Nominal attribute: the value is none of these.
+    low : float or None, default=None
+        Numeric attribute: the value is greater than this.
+    high : float or None, default=None
+        Numeric attribute: the value is at most this.
+    missing : bool, default=False
+        If True, the condition is that the value is missing.
+    said : str, default=""
+        Ordinal attribute: the condition as text, such as ``<= Mild``.
 
     Examples
     --------
@@ -32,12 +49,12 @@ class Condition:
     """
 
     attribute: str
-    values: tuple[Any, ...] | None = None  # of a nominal attribute: one of these
-    but: tuple[Any, ...] | None = None  # or none of these
-    low: float | None = None  # of a numeric attribute: above this
-    high: float | None = None  # and at most this
-    missing: bool = False  # the value must be missing
-    said: str = field(default="", compare=False)  # of an ordinal attribute, the same in words: "<= Mild"
+    values: tuple[Any, ...] | None = None
+    but: tuple[Any, ...] | None = None
+    low: float | None = None
+    high: float | None = None
+    missing: bool = False
+    said: str = field(default="", compare=False)
 
     def __str__(self) -> str:
         name = self.attribute
@@ -47,14 +64,14 @@ class Condition:
             if values is not None:
                 return f"{name} {one} {values[0]}" if len(values) == 1 else f"{name} {several} {_set(values)}"
         if self.low is None:
-            return f"{name} is known" if self.high is None else f"{name} <= {_written(self.high)}"
+            return f"{name} is not missing" if self.high is None else f"{name} <= {_written(self.high)}"
         if self.high is None:
             return f"{name} > {_written(self.low)}"
         return f"{_written(self.low)} < {name} <= {_written(self.high)}"
 
     @property
     def short(self) -> str:
-        """The same without the attribute's name, for a branch below its node."""
+        """The condition without the name of the attribute, as the label of a branch."""
         if self.missing:
             return "missing"
         if self.low is not None and self.high is not None:
@@ -62,7 +79,10 @@ class Condition:
         return str(self).removeprefix(f"{self.attribute} ").removeprefix("= ")
 
     def holds(self, column: NDArray[Any], feature: Feature) -> Flags:
-        """For which cells of a column of codes or numbers it holds; a missing value fails every other condition."""
+        """Return a mask of the values for which the condition holds.
+
+        The column holds codes or numbers. Missing values satisfy only conditions with ``missing=True``.
+        """
         if isinstance(feature.attribute, Nominal):
             known = column < len(feature.attribute.values)
             if self.missing:
@@ -83,7 +103,7 @@ class Condition:
         return good
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data without empty fields."""
+        """Return the condition as plain data, without empty fields."""
         plain: dict[str, Any] = {"attribute": self.attribute}
         if self.missing:
             return plain | {"missing": True}
@@ -93,7 +113,7 @@ class Condition:
 
 
 def _written(limit: float) -> str:
-    """A limit as the labels of ranges write it."""
+    """Format a threshold as in the labels of bins."""
     return labels(np.array([limit]))[0].removeprefix("<= ")
 
 
@@ -104,13 +124,13 @@ def _set(values: tuple[Any, ...]) -> str:
 
 
 def condition_of(tree: Tree, features: Sequence[Feature], child: int) -> Condition:
-    """The condition on rows that go from its parent to a node."""
+    """Return the condition for going from the parent of a node to the node."""
     k = int(tree.parent[child])
     branch = child - int(tree.children[k])
     feature = features[tree.attribute[k]]
     limits = tree.limits_of(k)
     if len(limits):
-        own = branch > len(limits)  # missing values have a branch of their own
+        own = branch > len(limits)  # the separate branch of missing values
         return Condition(feature.name, missing=True) if own else range_condition(feature.name, limits, branch)
     assert isinstance(feature.attribute, Nominal)  # noqa: S101 - only nominal attributes have groups
     domain = feature.attribute.values
@@ -120,13 +140,13 @@ def condition_of(tree: Tree, features: Sequence[Feature], child: int) -> Conditi
 
 
 def range_condition(name: str, edges: Floats, i: int) -> Condition:
-    """The i-th of the ranges between some edges."""
+    """Return the condition that a number is in the i-th bin."""
     low = float(edges[i - 1]) if i else None
     return Condition(name, low=low, high=float(edges[i]) if i < len(edges) else None)
 
 
 def _nominal_condition(feature: Feature, mine: tuple[Any, ...]) -> Condition:
-    """One of some values; in as few words as will do."""
+    """Return the condition that a value is one of some values, in its shortest form."""
     assert isinstance(feature.attribute, Nominal)  # noqa: S101 - see above
     domain = feature.attribute.values
     if feature.ordinal and 0 < len(mine) < len(domain):
@@ -140,7 +160,7 @@ def _nominal_condition(feature: Feature, mine: tuple[Any, ...]) -> Condition:
 
 
 def conditions_to(tree: Tree, features: Sequence[Feature], node: int) -> list[Condition]:
-    """The conditions on the path from the root to a node, one for each attribute."""
+    """Return the conditions on the path from the root to a node, one for each attribute."""
     found: dict[str, Condition] = {}
     for k in tree.path(node)[1:]:
         found = with_branch(found, tree, features, k)
@@ -150,7 +170,7 @@ def conditions_to(tree: Tree, features: Sequence[Feature], node: int) -> list[Co
 def with_branch(
     found: Mapping[str, Condition], tree: Tree, features: Sequence[Feature], child: int
 ) -> dict[str, Condition]:
-    """Conditions by attribute with that on rows that go to a node, combined with that on its attribute."""
+    """Add the condition for going to a node; it is combined with an earlier condition on the same attribute."""
     one, feature = condition_of(tree, features, child), features[tree.attribute[tree.parent[child]]]
     before = found.get(one.attribute)
     return {**found, one.attribute: one if before is None else _both(before, one, feature)}

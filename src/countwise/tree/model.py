@@ -1,4 +1,4 @@
-"""Decision trees and regression trees."""
+"""Decision tree classifier and regression tree."""
 
 from __future__ import annotations
 
@@ -25,89 +25,116 @@ __all__ = ["TreeClassifier", "TreeRegressor"]
 
 @dataclass(eq=False, repr=False)
 class TreeClassifier(Classifier, TreeModel):
-    """Decision trees: ID3, C4.5 and CART over mixed columns with missing values.
+    """Decision tree classifier for mixed columns with missing values: ID3, C4.5 and CART.
 
-    With its default settings it is ID3 with thresholds for numeric columns. C4.5 is ``TreeClassifier("gain_ratio",
-    min_samples_leaf=2, threshold_cost=True, pruning="pessimistic")``, CART is ``TreeClassifier("gini",
+    The default parameters are ID3 with thresholds for numeric columns. C4.5 is ``TreeClassifier("gain_ratio",
+    min_samples_leaf=2, threshold_cost=True, pruning="pessimistic")``. CART is ``TreeClassifier("gini",
     nominal="subset", pruning="cost_complexity")``.
 
     Parameters
     ----------
-    criterion : {"gain", "gain_ratio", "gini"}, default="gain"
-        What is compared: the information gain; that over the entropy of the split itself, among
-        attributes whose gain is at least average (C4.5); or the fall of Gini impurity. "entropy" is "gain".
-    nominal : {"multiway", "one_vs_rest", "subset"}, default="multiway"
-        Nominal columns: a branch for each value (ID3); one value against the rest; or two groups of values, which
-        are the best two for two classes and for up to eight values, and else found by a heuristic.
-    numeric : {"binary", "ranges"}, default="binary"
-        Numeric and ordinal columns: at most a threshold and above it, the threshold midway between two values;
-        or several ranges in one split, cut on the node's own rows.
-    ranges : {"mdl", "class_contiguous"}, default="mdl"
-        How ranges are cut: where a cut pays for itself, or wherever the class changes.
-    thresholds : {"exact", "binned"}, default="exact"
-        Every threshold is tried, or only the edges of bins that hold about equally many rows: faster by far, and
-        all that an engine can count where the rows lie.
+    criterion : {'gain', 'gain_ratio', 'gini'}, default='gain'
+        Score by which splits are compared. 'gain' is the information gain: the decrease in entropy, in bits.
+        'gain_ratio' divides the gain by the entropy of the split itself; only attributes with at least the average
+        gain are compared (C4.5). 'gini' is the decrease in Gini impurity. 'entropy' and 'log_loss' are synonyms of
+        'gain'.
+    nominal : {'multiway', 'one_vs_rest', 'subset'}, default='multiway'
+        How nominal columns are split. 'multiway' makes a branch for each value (ID3). 'one_vs_rest' separates one
+        value from all others. 'subset' makes two groups of values (CART): the best two groups if there are two
+        classes or at most eight values, otherwise two groups found by a heuristic.
+    numeric : {'binary', 'ranges'}, default='binary'
+        How numeric and ordinal columns are split. 'binary' uses one threshold, midway between two values: at most
+        the threshold, or above it. 'ranges' discretizes the rows of the node and makes a branch for each bin.
+    thresholds : {'exact', 'binned'}, default='exact'
+        Thresholds that are tried. 'exact' tries every threshold. 'binned' tries the cut points between `max_bins`
+        bins with about equally many rows. It is much faster, and required for growing the tree in an engine.
     max_bins : int, default=255
-        Into how many bins a column is put.
-    missing : {"fractions", "branch", "majority"}, default="fractions"
-        A row whose value is missing goes down every branch, in fractions (C4.5), in training and in prediction;
-        down a branch of its own, where training rows did; or down the branch with most rows.
-    unseen : {"ignore", "error"}, default="ignore"
-        A value never met in training is taken as missing, or is an error.
+        Largest number of bins of a numeric column for ``thresholds="binned"``, from 2 to 255.
+    missing : {'fractions', 'branch', 'majority'}, default='fractions'
+        Where a row goes if the tested value is missing, in training and in prediction. 'fractions' sends it down
+        every branch, with a fraction of its weight (C4.5). 'branch' sends it down a separate branch for missing
+        values, if the node had any in training; otherwise down every branch. 'majority' sends it down the branch
+        with the most rows.
+    unseen : {'ignore', 'error'}, default='ignore'
+        Values never seen in training: 'ignore' treats them as missing, 'error' raises an error.
     max_depth : int or None, default=None
-        How many tests a path may have.
+        Largest number of tests on a path. None sets no limit.
     min_samples_split : float, default=2
-        The weight that a node must have to be split.
+        Smallest total weight of the rows of a node that may be split.
     min_samples_leaf : float, default=1
-        The weight that each of two branches must have; of several branches, two of them.
+        Smallest total weight of the rows of a branch. Both branches of a binary split must reach it, and at least
+        two branches of a split with more.
     min_gain : float, default=0
-        The least gain of a split, in the unit of the criterion.
-    threshold_cost : bool, default=False
-        Whether the gain of a threshold must pay for its choice: it is lowered by log2(thresholds) / rows, as in the
-        eighth release of C4.5. Columns of many different numbers are then favored less.
+        Smallest gain of a split, in the unit of the criterion. For 'gain_ratio' it is the gain, not the ratio.
     max_branches : int, default=1000
-        A column of more values than this is refused where each would have a branch.
-    pruning : {None, "pessimistic", "reduced_error", "cost_complexity"}, default=None
-        No pruning; by an upper limit of the errors in the training rows (C4.5); by the errors of held-out rows; or
-        by the best cost of a leaf (CART).
-    confidence : float, default=0.25
-        Of the pessimistic limit: smaller prunes more.
-    ccp_alpha : float, {"cv", "one_se"}, default="cv"
-        The cost of a leaf: given, where cross-validated error is least, or the largest whose error is within
-        one standard error of that.
-    cv : int or splitter, default=5
-        Folds by which the cost is chosen; rows are assigned at random by their content, equal rows to one fold.
+        Largest number of values of a nominal column with ``nominal="multiway"``. More values raise an error.
+    pruning : {None, 'pessimistic', 'reduced_error', 'cost_complexity'}, default=None
+        None does not prune. 'pessimistic' uses an upper confidence limit of the training errors (C4.5).
+        'reduced_error' uses the errors on held-out rows. 'cost_complexity' adds a cost for each leaf (CART).
+    ccp_alpha : float or {'cv', 'one_se'}, default='cv'
+        Cost of a leaf for ``pruning="cost_complexity"``. A float is used as given. 'cv' chooses the value with the
+        smallest cross-validated error. 'one_se' chooses the largest value whose error is within one standard error
+        of the smallest.
+    cv : int, splitter or iterable of (train, test) row positions, default=5
+        Folds for choosing `ccp_alpha`. An int assigns rows to folds at random by their content; equal rows are in
+        the same fold.
     validation_fraction : float, default=0.25
-        Of each class, the share held out for "reduced_error".
+        Fraction of each class that is held out for ``pruning="reduced_error"``.
     random_state : int, default=0
-        The seed of folds and of rows held out.
-    types, categorical_features
-        What the columns are; see `NaiveBayesClassifier`.
-    class_weight : mapping of class to weight, "balanced" or None, default=None
-        Times the weights of the rows.
-    smoothing : float, {"laplace"}, MEstimate or None, default=None
-        Of the class shares in a leaf: none, Laplace's ε, or an m-estimate.
+        Seed for assigning rows to folds and for choosing the held-out rows.
+    types : mapping of column to type, str or Schema, optional
+        Types of the columns; by default the dtype decides. See `NaiveBayesClassifier`.
+    categorical_features : array-like, optional
+        Nominal columns as names, positions or a mask, as in scikit-learn.
+    ranges : {'mdl', 'class_contiguous'}, default='mdl'
+        How bins are found for ``numeric="ranges"``. 'mdl' is the minimum description length criterion of Fayyad and
+        Irani (1993). 'class_contiguous' makes a cut wherever the class changes.
+    threshold_cost : bool, default=False
+        Whether to subtract log2(number of thresholds) / (weight of the rows) from the gain of a threshold, as C4.5
+        release 8 does (Quinlan, 1996). This removes the advantage of numeric columns with many distinct values.
+    confidence : float, default=0.25
+        Confidence level of the limit for ``pruning="pessimistic"``, above 0 and at most 0.5. Smaller values prune
+        more.
+    class_weight : mapping of class to weight, 'balanced' or None, default=None
+        Factors for the weights of the rows of each class; classes not in the mapping have 1. 'balanced' gives all
+        classes the same total weight.
+    smoothing : float, 'laplace', MEstimate or None, default=None
+        Smoothing of the class frequencies in a leaf. None does not smooth. A float is the pseudocount added to each
+        class, and 'laplace' adds 1. An `MEstimate` adds pseudocounts in proportion to a prior.
 
     Attributes
     ----------
     classes_ : ndarray
-        The classes in order.
+        The classes, sorted.
+    class_count_ : ndarray
+        Total weight of the training rows of each class.
     tree_ : Tree
-        The nodes.
+        The nodes of the tree.
     feature_importances_ : ndarray
-        By how much the splits by each column lower the entropy, in bits.
+        Total decrease in entropy, in bits, by the splits on each column.
     path_ : Grid
-        For "cost_complexity": the trees on the way, with their held-out errors.
+        With ``pruning="cost_complexity"``: the sequence of pruned trees, with their held-out errors.
     alpha_ : float
-        For "cost_complexity": the cost of a leaf in use.
+        With ``pruning="cost_complexity"``: the cost of a leaf that was used.
 
     Notes
     -----
-    At equal scores the attribute that stands first in the table is taken, and of one attribute the lowest threshold.
-    Scores are equal if they differ by less than 1e-12 of the node's impurity. The order of the rows never matters.
+    Ties are broken by the order of the columns, and within a column by the lowest threshold. Two scores are tied if
+    they differ by less than 1e-12 of the impurity of the node. The order of the rows does not change the tree.
 
-    With ``thresholds="binned"``, `fit` also takes a table that an engine holds (DuckDB, Polars lazy, Dask, Spark,
-    Ibis). The engine counts, once for each column and level, and the rows stay there. The tree is the same.
+    With ``thresholds="binned"``, `fit` also accepts a DuckDB relation, Polars LazyFrame, Dask, Spark or Ibis table.
+    The engine runs a group-by query for each column and level, and the rows stay in the engine. The tree is the same.
+
+    References
+    ----------
+    Quinlan, J. R. (1986). Induction of decision trees. Machine Learning 1, 81-106.
+
+    Quinlan, J. R. (1993). C4.5: Programs for Machine Learning. Morgan Kaufmann.
+
+    Quinlan, J. R. (1996). Improved use of continuous attributes in C4.5. Journal of Artificial Intelligence
+    Research 4, 77-90.
+
+    Breiman, L., Friedman, J., Olshen, R. and Stone, C. (1984). Classification and Regression Trees. Wadsworth.
 
     Examples
     --------
@@ -140,46 +167,92 @@ class TreeClassifier(Classifier, TreeModel):
         check_settings(self, ranges=tuple(RANGE_RULES), threshold_cost=(True, False))
         if self.numeric == "ranges" and self.thresholds == "binned":
             raise OptionError(
-                "Ranges are cut on the node's own rows; they cannot be binned.", hint="thresholds='exact'."
+                "numeric='ranges' discretizes the rows of each node; it cannot be combined with thresholds='binned'.",
+                hint="use thresholds='exact'.",
             )
         smoothing_of(self.smoothing)
 
     def _class_factors(self) -> ClassFactors | None:
         if isinstance(self.class_weight, str) and self.class_weight != "balanced":
-            raise OptionError(f"class_weight={self.class_weight!r} is unknown.", hint="give 'balanced' or a mapping.")
+            raise OptionError(
+                f"class_weight must be 'balanced', a mapping or None, not {self.class_weight!r}.",
+                hint="use 'balanced', or pass a mapping of class to weight.",
+            )
         return None if self.class_weight is None else self._factors_of_classes
 
     def _factors_of_classes(self, counts: Floats, target: Nominal) -> Floats:
-        """The weights of classes, from their counts."""
+        """Return the weight of each class, given the class counts."""
         if isinstance(self.class_weight, str):
             return np.asarray(counts.sum() / (len(counts) * np.maximum(counts, 1e-300)))
         given = self.class_weight
         if not isinstance(given, Mapping):
-            raise OptionError(f"class_weight={given!r} is neither 'balanced' nor a mapping of class to weight.")
+            raise OptionError(f"class_weight must be 'balanced', a mapping or None, not {given!r}.")
         known = {plain(c): w for c, w in given.items()}
         odd = [c for c in known if c not in target.values]
         if odd:
-            raise OptionError(f"class_weight names {listed(odd)}; the classes are {listed(target.values)}.")
+            raise OptionError(
+                f"class_weight contains {listed(odd)}; the classes of {target.name!r} are {listed(target.values)}."
+            )
         factors = np.array([float(known.get(c, 1.0)) for c in target.values])
         if not (np.isfinite(factors).all() and (factors > 0).all()):
-            raise OptionError("The weights of classes must be above 0.")
+            raise OptionError("Every weight in class_weight must be a finite number greater than 0.")
         return factors
 
     def _derive(self) -> None:
         super()._derive()
         self.classes_ = self.target_.labels(self._label_type)
         root = self.tree_.cells[:1]
-        counts = self.tree_.answering(numeric=False) + smoothing_of(self.smoothing).pseudo(root, self.target_.values)
+        pseudo = smoothing_of(self.smoothing).pseudo(root, self.target_.values)
+        counts = self.tree_.predicting_cells(numeric=False) + pseudo
         self._probabilities = counts / counts.sum(axis=1, keepdims=True)
-        self._best = np.argmax(self._probabilities.round(12), axis=1)  # sums of shares may differ by rounding
+        self._best = np.argmax(self._probabilities.round(12), axis=1)  # ties must not depend on rounding
         self.class_count_ = root[0].copy()
 
     def predict_proba(self, X: Any) -> Floats:
-        """P(class | row): the shares of the classes in the leaf."""
+        """Return P(class | row) for each row and class: the smoothed class frequencies in the leaf of the row.
+
+        For a row that reaches several leaves, the probabilities of the leaves are averaged, weighted by the fraction
+        of the row that reaches each of them.
+
+        Parameters
+        ----------
+        X : table
+            The rows to predict.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            The columns are in the order of `classes_`.
+
+        Examples
+        --------
+        >>> from countwise import TreeClassifier, samples
+        >>> tennis = samples.load("tennis")
+        >>> TreeClassifier(max_depth=1).fit(tennis.X, tennis.y).predict_proba(tennis.X)[:2].tolist()
+        [[0.6, 0.4], [0.6, 0.4]]
+        """
         return self._read(X, lambda landing: landing.blended(self._probabilities))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The commonest class of the leaf; at a tie the first of `classes_`."""
+        """Predict the most probable class of each row; ties go to the first class in `classes_`.
+
+        Parameters
+        ----------
+        X : table
+            The rows to predict.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The predicted classes.
+
+        Examples
+        --------
+        >>> from countwise import TreeClassifier, samples
+        >>> tennis = samples.load("tennis")
+        >>> TreeClassifier().fit(tennis.X, tennis.y).predict(tennis.X)[:3].tolist()
+        ['No', 'No', 'Yes']
+        """
 
         def best(landing: Landing) -> NDArray[Any]:
             if landing.rows is None:
@@ -192,32 +265,70 @@ class TreeClassifier(Classifier, TreeModel):
 
 @dataclass(eq=False, repr=False)
 class TreeRegressor(Regressor, TreeModel):
-    """Regression trees over mixed columns with missing values, by the fall of standard deviation or variance.
+    """Regression tree for mixed columns with missing values.
+
+    Each split maximizes the decrease in standard deviation or variance of the target. A leaf predicts the mean.
 
     Parameters
     ----------
-    criterion : {"sd", "variance"}, default="sd"
-        What a split lowers: the standard deviation, weighed by rows, or the variance. "squared_error" is "variance".
-    nominal : {"multiway", "one_vs_rest", "subset"}, default="multiway"
-        Nominal columns: a branch for each value; one value against the rest; or two groups of values (the best two
-        for "variance").
-    numeric : {"binary"}, default="binary"
-        Numeric and ordinal columns: at most a threshold and above it.
+    criterion : {'sd', 'variance'}, default='sd'
+        Score by which splits are compared. 'sd' is the standard deviation of the node minus the mean of those of its
+        branches, weighted by rows. 'variance' is the same with variances; 'squared_error' is a synonym.
+    nominal : {'multiway', 'one_vs_rest', 'subset'}, default='multiway'
+        How nominal columns are split. 'multiway' makes a branch for each value. 'one_vs_rest' separates one value
+        from all others. 'subset' makes two groups of values; for 'variance' they are the best two groups.
+    numeric : {'binary'}, default='binary'
+        Numeric and ordinal columns are split by one threshold: at most the threshold, or above it.
+    thresholds : {'exact', 'binned'}, default='exact'
+        Thresholds that are tried: all, or the cut points between `max_bins` bins. See `TreeClassifier`.
+    max_bins : int, default=255
+        Largest number of bins of a numeric column for ``thresholds="binned"``, from 2 to 255.
+    missing : {'fractions', 'branch', 'majority'}, default='fractions'
+        Where a row with a missing value goes: down every branch in fractions, down a separate branch, or down the
+        branch with the most rows. See `TreeClassifier`.
+    unseen : {'ignore', 'error'}, default='ignore'
+        Values never seen in training: 'ignore' treats them as missing, 'error' raises an error.
+    max_depth : int or None, default=None
+        Largest number of tests on a path. None sets no limit.
+    min_samples_split : float, default=2
+        Smallest total weight of the rows of a node that may be split.
+    min_samples_leaf : float, default=1
+        Smallest total weight of the rows of a branch. Both branches of a binary split must reach it, and at least
+        two branches of a split with more.
     min_gain : float, default=0
-        By how much the deviation (variance) must fall.
-    pruning : {None, "reduced_error", "cost_complexity"}, default=None
-        As for `TreeClassifier`; errors are squared.
-    thresholds, max_bins, missing, unseen, max_depth, min_samples_split, min_samples_leaf, max_branches
-        As for `TreeClassifier`.
-    ccp_alpha, cv, validation_fraction, random_state, types, categorical_features
-        As for `TreeClassifier`.
+        Smallest decrease in standard deviation (variance) of a split.
+    max_branches : int, default=1000
+        Largest number of values of a nominal column with ``nominal="multiway"``. More values raise an error.
+    pruning : {None, 'reduced_error', 'cost_complexity'}, default=None
+        None does not prune. 'reduced_error' uses the squared errors on held-out rows. 'cost_complexity' adds a cost
+        for each leaf (CART).
+    ccp_alpha : float or {'cv', 'one_se'}, default='cv'
+        Cost of a leaf for ``pruning="cost_complexity"``: given, or chosen by cross-validation. See `TreeClassifier`.
+    cv : int, splitter or iterable of (train, test) row positions, default=5
+        Folds for choosing `ccp_alpha`. An int assigns rows to folds at random by their content.
+    validation_fraction : float, default=0.25
+        Fraction of the rows that is held out for ``pruning="reduced_error"``.
+    random_state : int, default=0
+        Seed for assigning rows to folds and for choosing the held-out rows.
+    types : mapping of column to type, str or Schema, optional
+        Types of the columns; by default the dtype decides. See `NaiveBayesClassifier`.
+    categorical_features : array-like, optional
+        Nominal columns as names, positions or a mask, as in scikit-learn.
 
     Attributes
     ----------
     tree_ : Tree
-        The nodes.
+        The nodes of the tree.
     feature_importances_ : ndarray
-        By how much the splits by each column lower the variance.
+        Total decrease in variance by the splits on each column.
+    path_ : Grid
+        With ``pruning="cost_complexity"``: the sequence of pruned trees, with their held-out errors.
+    alpha_ : float
+        With ``pruning="cost_complexity"``: the cost of a leaf that was used.
+
+    References
+    ----------
+    Breiman, L., Friedman, J., Olshen, R. and Stone, C. (1984). Classification and Regression Trees. Wadsworth.
 
     Examples
     --------
@@ -238,13 +349,35 @@ class TreeRegressor(Regressor, TreeModel):
         super()._check_settings()
         if self.numeric == "ranges":
             raise OptionError(
-                "Ranges are cut where classes change; a numeric target has no classes.", hint="numeric='binary'."
+                "numeric='ranges' needs a target with classes; a regression tree has a numeric target.",
+                hint="use numeric='binary'.",
             )
 
     def _derive(self) -> None:
         super()._derive()
-        self._means = self.tree_.answering(numeric=True)[:, 1]
+        self._means = self.tree_.predicting_cells(numeric=True)[:, 1]
 
     def predict(self, X: Any) -> Floats:
-        """The mean of the leaf."""
+        """Predict the mean of the leaf of each row.
+
+        For a row that reaches several leaves, their means are averaged, weighted by the fraction of the row that
+        reaches each of them.
+
+        Parameters
+        ----------
+        X : table
+            The rows to predict.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The predicted numbers.
+
+        Examples
+        --------
+        >>> from countwise import TreeRegressor, samples
+        >>> hours = samples.load("hours")
+        >>> TreeRegressor(max_depth=1).fit(hours.X, hours.y).predict(hours.X)[:3].round(2).tolist()
+        [35.6, 35.6, 49.25]
+        """
         return self._read(X, lambda landing: landing.blended(self._means))

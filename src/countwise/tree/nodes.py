@@ -1,4 +1,4 @@
-"""The tree: its nodes in the order of their levels, the children of each side by side; and the leaves of rows."""
+"""Tree of nodes, stored as arrays in breadth-first order with siblings next to each other."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from countwise._typing import Flags, Floats, Indices
 
 __all__ = ["Landing", "NodeCandidates", "NodeTests", "Tests", "Tree", "ragged"]
 
-# attribute, limits, starts of limits, groups, starts of groups, branch of missing values
+# attribute, thresholds, starts of thresholds, groups, starts of groups, branch of missing values
 Tests = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
 
-_KINDS: dict[str, Any] = {  # of the fields
+_DTYPES: dict[str, Any] = {  # dtype of each field
     **dict.fromkeys(("attribute", "groups", "missing", "children", "parent", "searched"), np.int32),
     **dict.fromkeys(("limit_starts", "group_starts"), np.int64),
     **dict.fromkeys(("limits", "cells", "search_results"), np.float64),
 }
-_FILE_NAMES = {"searched": "looked", "search_results": "offered"}  # of fields that model files call otherwise
+_FILE_NAMES = {"searched": "looked", "search_results": "offered"}  # names in model files, where they differ
 
 
 class NodeCandidates(NamedTuple):
-    """The candidates of a node, one for each attribute: gains, the scores that were compared, and thresholds."""
+    """Candidate splits of a node, one for each attribute: gain, score that was compared, and threshold."""
 
     gains: Floats
     scores: Floats
@@ -37,50 +37,50 @@ class NodeCandidates(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Landing:
-    """The leaves that rows reach: one each, or several, each with a share of the row."""
+    """Leaves that rows reach: one leaf for each row, or several leaves with a fraction of the row at each."""
 
     n_rows: int
     leaves: NDArray[Any]
-    rows: NDArray[Any] | None = None  # the row of each leaf; None if every row reached one leaf
-    shares: Floats | None = None  # and the share of the row that reached the leaf
+    rows: NDArray[Any] | None = None  # the row of each leaf; None if every row reached exactly one leaf
+    fractions: Floats | None = None  # the fraction of the row that reached the leaf
 
     def blended(self, values: Floats) -> Floats:
-        """Values of nodes (nodes, ...) averaged over the leaves of each row by their shares; (rows, ...)."""
-        if self.rows is None or self.shares is None:
+        """Average values of nodes (nodes, ...) over the leaves of each row, weighted by fractions; (rows, ...)."""
+        if self.rows is None or self.fractions is None:
             return values[self.leaves]
         out = np.zeros((self.n_rows, *values.shape[1:]))
-        shares = self.shares.reshape(-1, *[1] * (values.ndim - 1))
-        np.add.at(out, self.rows, shares * values[self.leaves])
+        fractions = self.fractions.reshape(-1, *[1] * (values.ndim - 1))
+        np.add.at(out, self.rows, fractions * values[self.leaves])
         return out
 
 
-@dataclass(frozen=True, eq=False)  # no slots: what is derived from the nodes is kept once it is known
+@dataclass(frozen=True, eq=False)  # no slots, because derived arrays are cached on the instance
 class Tree:
-    """Nodes as arrays; node 0 is the root."""
+    """Nodes of a tree as arrays; node 0 is the root."""
 
-    attribute: NDArray[np.int32]  # what a node tests; -1 for a leaf
-    limits: Floats  # where each value goes, here and below; see the kernels of trees
+    attribute: NDArray[np.int32]  # index of the attribute that a node tests; -1 for a leaf
+    limits: Floats  # thresholds of all nodes; with groups and missing, the tests in the form that the kernels use
     limit_starts: Indices
-    groups: NDArray[np.int32]
+    groups: NDArray[np.int32]  # branch of each code at nodes with a nominal test
     group_starts: Indices
-    missing: NDArray[np.int32]
+    missing: NDArray[np.int32]  # branch of missing values; -1 for all branches
     children: NDArray[np.int32]  # the first child of each node
     parent: NDArray[np.int32]  # -1 for the root
-    cells: Floats  # the weight of each class; of a numeric target weight, mean and sum of squared deviations
-    searched: NDArray[np.int32]  # the nodes for which a split was searched for, ascending; some became leaves
-    search_results: Floats  # (3, searched, attributes): gain (NaN for no split), score compared, threshold
+    cells: Floats  # weight of each class; for a numeric target: weight, mean and sum of squared deviations
+    searched: NDArray[np.int32]  # nodes for which a split was searched, ascending; some of them became leaves
+    search_results: Floats  # (3, searched, attributes): gain (NaN for no split), score, threshold
 
     def __len__(self) -> int:
         return len(self.attribute)
 
     @lazy
     def tests(self) -> Tests:
-        """What the kernels take: a value that no training row of a node had goes where missing ones go."""
+        """The tests as the kernels expect them; values not seen at a node take the branch of missing values."""
         groups = np.where(self.groups < 0, np.repeat(self.missing, np.diff(self.group_starts)), self.groups)
         return (self.attribute, self.limits, self.limit_starts, groups, self.group_starts, self.missing)
 
     def candidates(self, k: int) -> NodeCandidates:
-        """The candidate split of a node by each attribute; NaN if none was searched for."""
+        """Return the candidate split of a node by each attribute; NaN if none was searched."""
         at = int(np.searchsorted(self.searched, k))
         if at < len(self.searched) and self.searched[at] == k:
             return NodeCandidates(*self.search_results[:, at])
@@ -88,32 +88,32 @@ class Tree:
 
     @property
     def leaves(self) -> Indices:
-        """The nodes without a test."""
+        """Indices of the leaves."""
         return np.flatnonzero(self.attribute < 0)
 
     @lazy
     def sizes(self) -> Indices:
-        """How many children each node has."""
+        """Number of children of each node."""
         return np.bincount(self.parent[1:], minlength=len(self)) if len(self) > 1 else np.zeros(len(self), np.int64)
 
     @lazy
     def depths(self) -> Indices:
-        """How far each node is from the root."""
+        """Depth of each node; the root has depth 0."""
         depth = np.zeros(len(self), dtype=np.int64)
-        until = np.cumsum(self.sizes) + 1  # behind the last child of each node
+        until = np.cumsum(self.sizes) + 1  # index after the last child of each node
         high = 1
-        while high < len(self):  # level by level: the children of one level are the next
+        while high < len(self):  # the children of one level are the next level
             stop = int(until[high - 1])
             depth[high:stop] = depth[self.parent[high:stop]] + 1
             high = stop
         return depth
 
     def weights(self, numeric: bool) -> Floats:
-        """The weight of the rows at each node; its cells differ for a numeric target."""
+        """Return the total weight of the training rows at each node."""
         return np.asarray(self.cells[:, 0] if numeric else self.cells.sum(axis=1))
 
-    def answering(self, numeric: bool) -> Floats:
-        """The cells from which each node predicts: its own, or those of its parent if no row reached it."""
+    def predicting_cells(self, numeric: bool) -> Floats:
+        """Return the cells from which each node predicts: its own, or those of its parent if no row reached it."""
         cells = self.cells.copy()
         empty = np.flatnonzero(self.weights(numeric) <= 0)
         empty = empty[empty > 0]
@@ -121,27 +121,27 @@ class Tree:
         return cells
 
     def limits_of(self, k: int) -> Floats:
-        """The limits of a node."""
+        """Return the thresholds of a node."""
         return self.limits[self.limit_starts[k] : self.limit_starts[k + 1]]
 
     def groups_of(self, k: int) -> NDArray[np.int32]:
-        """The branch of each code at a node."""
+        """Return the branch of each code at a node."""
         return self.groups[self.group_starts[k] : self.group_starts[k + 1]]
 
     def children_of(self, k: int) -> range:
-        """The children of a node; none of a leaf."""
+        """Return the children of a node; an empty range for a leaf."""
         first = int(self.children[k])
         return range(first, first + int(self.sizes[k]))
 
     def path(self, k: int) -> list[int]:
-        """The nodes from the root to a node."""
+        """Return the nodes from the root to a node."""
         found = [int(k)]
         while found[-1] > 0:
             found.append(int(self.parent[found[-1]]))
         return found[::-1]
 
     def passed(self, nodes: Iterable[int]) -> frozenset[int]:
-        """All nodes on the paths from the root to some nodes, these among them."""
+        """Return all nodes on the paths from the root to some nodes, including these nodes."""
         found: set[int] = set()
         for k in nodes:
             at = int(k)
@@ -151,10 +151,10 @@ class Tree:
         return frozenset(found)
 
     def without(self, cut: Flags) -> Tree:
-        """The tree with all below the marked nodes removed."""
+        """Return the tree without the nodes below the marked ones."""
         gone = np.zeros(len(self), dtype=bool)
         closed = cut | (self.attribute < 0)
-        for k in range(1, len(self)):  # parents stand before their children
+        for k in range(1, len(self)):  # parents precede their children
             gone[k] = gone[self.parent[k]] or cut[self.parent[k]]
         kept = np.flatnonzero(~gone)
         number = np.cumsum(~gone) - 1
@@ -163,18 +163,18 @@ class Tree:
         tests = NodeTests(len(kept))
         limits, groups = ([of(k) for k in inner.tolist()] for of in (self.limits_of, self.groups_of))
         tests.put(number[inner], self.attribute[inner], limits, groups, self.missing[inner])
-        there = ~gone[self.searched]
+        remaining = ~gone[self.searched]
         return Tree(
             *tests.flat(),
             children=np.where(leaf, 0, number[self.children[kept]]).astype(np.int32),
             parent=np.where(kept > 0, number[np.maximum(self.parent[kept], 0)], -1).astype(np.int32),
             cells=self.cells[kept],
-            searched=number[self.searched[there]].astype(np.int32),
-            search_results=self.search_results[:, there],
+            searched=number[self.searched[remaining]].astype(np.int32),
+            search_results=self.search_results[:, remaining],
         )
 
-    def shares(self, weights: Floats) -> Floats:
-        """The share of its parent's rows that each node has: where rows with a missing value go."""
+    def fractions(self, weights: Floats) -> Floats:
+        """Return the fraction of the weight of its parent that each node has; rows with missing values follow it."""
         below = np.zeros(len(self))
         np.add.at(below, self.parent[1:], weights[1:])
         total = np.ones(len(self))
@@ -182,22 +182,22 @@ class Tree:
         return np.divide(weights, total, out=np.zeros(len(self)), where=total > 0)
 
     def land(self, columns: Sequence[NDArray[Any]], n_rows: int, weights: Floats) -> Landing:
-        """Send rows down to the leaves; a row with a missing value goes down all branches, in shares."""
+        """Send rows down to the leaves; a row with a missing value goes down all branches, in fractions."""
         at = _kernels.apply_tests(columns, None, None, n_rows, self.tests, self.children)
-        lost = np.flatnonzero(at < 0)
-        if not len(lost):
+        divided = np.flatnonzero(at < 0)
+        if not len(divided):
             return Landing(n_rows, at)
-        shares, sizes = self.shares(weights), self.sizes
-        there = np.flatnonzero(at >= 0)
-        leaves, rows, parts = [at[there]], [there], [np.ones(len(there))]
-        share = np.ones(len(lost))
-        node = -1 - at[lost].astype(np.int64)
-        while len(lost):
+        fractions, sizes = self.fractions(weights), self.sizes
+        whole = np.flatnonzero(at >= 0)
+        leaves, rows, parts = [at[whole]], [whole], [np.ones(len(whole))]
+        fraction = np.ones(len(divided))
+        node = -1 - at[divided].astype(np.int64)
+        while len(divided):
             many = sizes[node]
             first = np.repeat(np.cumsum(many) - many, many)
             child = np.repeat(self.children[node], many) + (np.arange(int(many.sum())) - first)
-            part = np.repeat(share, many) * shares[child]
-            row = np.repeat(lost, many)
+            part = np.repeat(fraction, many) * fractions[child]
+            row = np.repeat(divided, many)
             kept = part > 0
             row, child, part = row[kept].astype(np.uint32), child[kept].astype(np.int32), part[kept]
             at = _kernels.apply_tests(columns, row, child, len(row), self.tests, self.children)
@@ -205,26 +205,26 @@ class Tree:
             leaves.append(at[done])
             rows.append(row[done].astype(np.intp))
             parts.append(part[done])
-            lost, share, node = row[~done].astype(np.intp), part[~done], -1 - at[~done].astype(np.int64)
+            divided, fraction, node = row[~done].astype(np.intp), part[~done], -1 - at[~done].astype(np.int64)
         return Landing(n_rows, np.concatenate(leaves), np.concatenate(rows), np.concatenate(parts))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, for the model file; NaN is written as None."""
-        fields = {_FILE_NAMES.get(name, name): getattr(self, name) for name in _KINDS}
+        """Return the tree as plain data for the model file; NaN becomes None."""
+        fields = {_FILE_NAMES.get(name, name): getattr(self, name) for name in _DTYPES}
         return {name: _without_nan(x) if x.dtype.kind == "f" else x.tolist() for name, x in fields.items()}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], n_attributes: int) -> Tree:
-        """The tree that `to_dict` wrote, if it is sound."""
-        parts = {name: np.array(data[_FILE_NAMES.get(name, name)], dtype=kind) for name, kind in _KINDS.items()}
-        parts["search_results"] = parts["search_results"].reshape(3, -1, n_attributes)  # also of no searched node
+        """Create a tree from the result of `to_dict`, and check its consistency."""
+        parts = {name: np.array(data[_FILE_NAMES.get(name, name)], dtype=dtype) for name, dtype in _DTYPES.items()}
+        parts["search_results"] = parts["search_results"].reshape(3, -1, n_attributes)  # also without searched nodes
         tree = cls(**parts)
         _check(tree, n_attributes)
         return tree
 
 
 class NodeTests:
-    """The tests of nodes, written down node by node in ascending order; nodes without one are leaves."""
+    """Tests of nodes, collected in ascending order of the nodes; nodes without a test are leaves."""
 
     def __init__(self, n_nodes: int) -> None:
         self.attribute, self.missing = np.full((2, n_nodes), -1, dtype=np.int32)
@@ -233,7 +233,7 @@ class NodeTests:
         self.groups: list[NDArray[Any]] = []
 
     def put(self, nodes: Indices, attribute: Any, limits: Sequence[Any], groups: Sequence[Any], missing: Any) -> None:
-        """Write down the tests of some nodes: the groups of a node, or if it has none its limits."""
+        """Add the tests of some nodes: the groups of a node, or its thresholds if it has no groups."""
         sizes = np.fromiter(map(len, groups), dtype=np.int64, count=len(groups))
         own = sizes == 0
         self.attribute[nodes], self.missing[nodes], self.n_groups[nodes] = attribute, missing, sizes
@@ -243,18 +243,18 @@ class NodeTests:
         self.limits.extend(limits)
 
     def flat(self) -> Tests:
-        """The tests as the kernels want them."""
+        """Return the tests as the kernels expect them."""
         limits, groups = _joined(self.limits, np.float64), _joined(self.groups, np.int32)
         return self.attribute, limits, _starts(self.n_limits), groups, _starts(self.n_groups), self.missing
 
 
-def ragged(parts: Sequence[NDArray[Any]], kind: Any) -> tuple[NDArray[Any], Indices]:
-    """Arrays one after the other, and where each begins."""
-    return _joined(parts, kind), _starts(np.fromiter(map(len, parts), dtype=np.int64, count=len(parts)))
+def ragged(parts: Sequence[NDArray[Any]], dtype: Any) -> tuple[NDArray[Any], Indices]:
+    """Concatenate arrays, and return the start of each."""
+    return _joined(parts, dtype), _starts(np.fromiter(map(len, parts), dtype=np.int64, count=len(parts)))
 
 
-def _joined(parts: Sequence[NDArray[Any]], kind: Any) -> NDArray[Any]:
-    return np.concatenate(parts).astype(kind, copy=False) if len(parts) else np.empty(0, dtype=kind)
+def _joined(parts: Sequence[NDArray[Any]], dtype: Any) -> NDArray[Any]:
+    return np.concatenate(parts).astype(dtype, copy=False) if len(parts) else np.empty(0, dtype=dtype)
 
 
 def _starts(sizes: Indices) -> Indices:
@@ -271,11 +271,11 @@ def _without_nan(array: Floats) -> list[Any]:
 
 
 def _check(tree: Tree, n_attributes: int) -> None:
-    """Refuse a tree that is not sound."""
+    """Raise ValueError if the arrays of a tree are inconsistent."""
     n = len(tree)
     inner = tree.attribute >= 0
     sizes = tree.sizes
-    sound = (
+    consistent = (
         n > 0
         and all(getattr(tree, name).shape == (n,) for name in ("missing", "children", "parent"))
         and tree.search_results.shape == (3, len(tree.searched), n_attributes)
@@ -294,21 +294,21 @@ def _check(tree: Tree, n_attributes: int) -> None:
         and _in_levels(tree, sizes)
         and _is_ascending(tree.limit_starts, n, len(tree.limits))
         and _is_ascending(tree.group_starts, n, len(tree.groups))
-        and (tree.missing[inner] < sizes[inner]).all()  # older files have it for pruned nodes, too
+        and (tree.missing[inner] < sizes[inner]).all()  # files may hold it for pruned nodes, too
         and (tree.missing >= -1).all()
     )
-    if not sound:
-        raise ValueError("the tree does not hang together")
+    if not consistent:
+        raise ValueError("the nodes of the tree are inconsistent")
     for k in np.flatnonzero(inner).tolist():
         groups, limits = tree.groups_of(k), tree.limits_of(k)
         if len(limits) + 1 > sizes[k] or (len(groups) and (groups.max() >= sizes[k] or groups.min() < -1)):
-            raise ValueError(f"node {k} has fewer branches than it names")
+            raise ValueError(f"the test of node {k} refers to a branch that does not exist")
         if (len(limits) == 0) == (len(groups) == 0) or (np.diff(limits) <= 0).any():
-            raise ValueError(f"the test of node {k} is not sound")
+            raise ValueError(f"the test of node {k} is invalid")
 
 
 def _in_levels(tree: Tree, sizes: Indices) -> bool:
-    """Whether siblings stand side by side, and each level behind the one before."""
+    """Return whether siblings are adjacent and the levels are in order."""
     place = np.arange(1, len(tree))
     first = tree.children[tree.parent[1:]]
     until, high = np.cumsum(sizes) + 1, 1

@@ -1,4 +1,4 @@
-"""Pruning: by pessimistic errors, by the errors of held-out rows, or by cost complexity."""
+"""Pruning: pessimistic (C4.5), reduced-error and cost-complexity (CART)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from countwise.working import Grid
 
 __all__ = [
     "between",
-    "check_rule",
+    "check_pruning",
     "grown_and_pruned",
     "held_out_weights",
     "needs_no_rows",
@@ -30,15 +30,14 @@ __all__ = [
     "upper_error",
 ]
 
-_RULES = ("pessimistic", "reduced_error", "cost_complexity")
+_METHODS = ("pessimistic", "reduced_error", "cost_complexity")
 
 
 def upper_error(errors: Floats, n: Floats, confidence: float) -> Floats:
-    """The error rate that is exceeded with the probability `confidence` at most, times n (C4.5's pessimistic errors).
+    """Return n times the upper confidence limit of the error rate: the pessimistic errors of C4.5.
 
-    .. math:: U such that P(at most e errors of n | U) = confidence
-
-    The exact binomial limit; for no errors it is 1 - confidence^(1/n).
+    The limit U is the exact binomial one: P(at most e errors in n rows | error rate U) = confidence. Without errors
+    it is 1 - confidence^(1/n).
 
     Examples
     --------
@@ -58,16 +57,16 @@ def upper_error(errors: Floats, n: Floats, confidence: float) -> Floats:
 
 
 def prune_pessimistically(tree: Tree, confidence: float) -> Tree:
-    """A tree of classes pruned by the pessimistic errors of its training rows (C4.5)."""
+    """Prune a decision tree by pessimistic training errors (C4.5)."""
     n = tree.cells.sum(axis=1)
     return prune_by_errors(tree, upper_error(n - tree.cells.max(axis=1, initial=0.0), n, confidence))
 
 
 def prune_by_errors(tree: Tree, errors: Floats) -> Tree:
-    """Bottom up, a node becomes a leaf if it then makes no more errors than the leaves below it together."""
+    """Prune bottom up: a node becomes a leaf if this does not increase the total errors of the leaves below it."""
     below = np.where(tree.attribute < 0, errors, 0.0)
     cut = np.zeros(len(tree), dtype=bool)
-    for k in range(len(tree) - 1, -1, -1):  # children stand behind their parents
+    for k in range(len(tree) - 1, -1, -1):  # children follow their parents
         if tree.attribute[k] >= 0 and errors[k] <= below[k] * (1 + 1e-9) + 1e-12:
             cut[k] = True
             below[k] = errors[k]
@@ -77,13 +76,13 @@ def prune_by_errors(tree: Tree, errors: Floats) -> Tree:
 
 
 def _errors(tree: Tree, data: MemoryTrainingSet, numeric: bool) -> Floats:
-    """The errors of rows at each node that they pass, if it predicted them: weight of errors, or squared errors."""
+    """Return the errors that each node would make as a leaf on the rows that pass it, weighted (or squared)."""
     landing = tree.land(data.columns, data.n_rows, tree.weights(numeric))
-    cells = tree.answering(numeric)
+    cells = tree.predicting_cells(numeric)
     predicted = cells[:, 1] if numeric else np.argmax(cells, axis=1)
     node = landing.leaves.astype(np.int64)
     rows = np.arange(landing.n_rows) if landing.rows is None else landing.rows
-    w = np.ones(len(rows)) if landing.shares is None else landing.shares.copy()
+    w = np.ones(len(rows)) if landing.fractions is None else landing.fractions.copy()
     w = w if data.weights is None else w * data.weights[rows]
     y = data.y[rows]
     errors = np.zeros(len(tree))
@@ -99,20 +98,21 @@ def _errors(tree: Tree, data: MemoryTrainingSet, numeric: bool) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Path:
-    """The trees of cost-complexity pruning, from the whole tree to the root."""
+    """Sequence of trees of cost-complexity pruning, from the full tree to the root."""
 
-    alphas: Floats  # (steps,): from which alpha on each of the trees is the best, ascending; the first is 0
-    impurities: Floats  # (steps,): the impurity of all leaves of each, weighed by their share of the rows
-    leaves: Indices  # (steps,): how many leaves each has
-    pruned_at: Floats  # (nodes,): the alpha at which a node becomes a leaf; infinite for leaves of the whole tree
+    alphas: Floats  # (steps,): smallest alpha for which each tree is optimal, ascending; the first is 0
+    impurities: Floats  # (steps,): mean impurity of the leaves of each tree, weighted by rows
+    leaves: Indices  # (steps,): number of leaves of each tree
+    pruned_at: Floats  # (nodes,): alpha at which a node becomes a leaf; infinite for leaves of the full tree
 
 
 def _complexity_path(tree: Tree, criterion: Criterion) -> Path:
-    """The weakest link is cut first: the node whose branch lowers the risk least for each of its leaves.
+    """Compute the pruning path by weakest-link pruning.
 
     .. math:: g(t) = [R(t) - R(T_t)] / (|leaves of T_t| - 1)
 
-    R(t) is the impurity of a node, weighed by its share of the rows.
+    The node t with the smallest g(t) becomes a leaf first. R(t) is the impurity of node t times its fraction of the
+    rows, and R(T_t) is the sum of R over the leaves below t.
     """
     weights = tree.weights(criterion.numeric)
     risk = weights / weights[0] * criterion.at_nodes(tree.cells)
@@ -135,7 +135,7 @@ def _complexity_path(tree: Tree, criterion: Criterion) -> Path:
     while waiting:
         g, k = heapq.heappop(waiting)
         if gone[k] or np.isfinite(pruned_at[k]) or g != link(k):
-            continue  # already off, or no longer the link that it was
+            continue  # already pruned, or an outdated entry
         alpha = max(alpha, g)
         _cut_off(tree, k, alpha, pruned_at, gone)
         lost, fewer = float(risk[k] - below[k]), int(leaves[k]) - 1
@@ -156,32 +156,33 @@ def _complexity_path(tree: Tree, criterion: Criterion) -> Path:
 
 
 def _cut_off(tree: Tree, k: int, alpha: float, pruned_at: Floats, gone: Flags) -> None:
-    """Mark a node as a leaf from alpha on, and all below it as gone."""
+    """Mark a node as a leaf from alpha on, and all nodes below it as removed."""
     pruned_at[k] = alpha
     waiting = [k]
     while waiting:
         for child in tree.children_of(waiting.pop()):
-            if not gone[child]:  # what was off before need not be walked again
+            if not gone[child]:  # nodes below a removed node are removed already
                 gone[child] = True
                 waiting.append(child)
 
 
-def check_rule(rule: Any, numeric_target: bool) -> None:
-    """Refuse an unknown rule of pruning."""
-    known = _RULES[1:] if numeric_target else _RULES
-    if rule is not None and rule not in known:
-        hint = did_you_mean(rule, known) or f"give {listed(known)} or None."
-        raise OptionError(f"pruning={rule!r} is unknown.", hint=hint)
+def check_pruning(pruning: Any, numeric_target: bool) -> None:
+    """Raise OptionError for an unknown pruning method."""
+    known = _METHODS[1:] if numeric_target else _METHODS
+    if pruning is not None and pruning not in known:
+        raise OptionError(
+            f"pruning must be one of {listed(known)} or None, not {pruning!r}.", hint=did_you_mean(pruning, known)
+        )
 
 
 def needs_no_rows(model: Any) -> bool:
-    """Whether the rule of pruning looks at the tree alone."""
+    """Return whether the pruning method uses only the tree, without the training rows."""
     given = model.pruning == "cost_complexity" and not isinstance(model.ccp_alpha, str)
     return model.pruning in (None, "pessimistic") or given
 
 
 def grown_and_pruned(model: Any, data: TrainingSet, settings: GrowthSettings) -> dict[str, Any]:
-    """The tree, and what pruning found on the way to it: `tree_`, and for cost complexity `alpha_` and `path_`."""
+    """Grow and prune a tree; return `tree_`, and for cost-complexity pruning also `alpha_` and `path_`."""
     if model.pruning is None:
         return {"tree_": data.grow(settings)}
     if model.pruning == "pessimistic":
@@ -190,20 +191,20 @@ def grown_and_pruned(model: Any, data: TrainingSet, settings: GrowthSettings) ->
     if needs_no_rows(model):
         alpha = model.ccp_alpha
         if not isinstance(alpha, int | float | np.number) or isinstance(alpha, bool) or not alpha >= 0:
-            raise OptionError(f"ccp_alpha={alpha!r} must be a number from 0 on, 'cv' or 'one_se'.")
+            raise OptionError(f"ccp_alpha must be a number >= 0, 'cv' or 'one_se', not {alpha!r}.")
         tree = data.grow(settings)
         return _cut_at(tree, _complexity_path(tree, settings.criterion), float(alpha), {})
-    assert isinstance(data, MemoryTrainingSet)  # noqa: S101 - opened so
+    assert isinstance(data, MemoryTrainingSet)  # noqa: S101 - other training sets are refused earlier
     if model.pruning == "cost_complexity":
         return _by_complexity(model, data, settings)
-    share = between("validation_fraction", model.validation_fraction, 1.0)
-    held = held_out_weights(data, share, model.random_state)
+    fraction = between("validation_fraction", model.validation_fraction, 1.0)
+    held = held_out_weights(data, fraction, model.random_state)
     tree = data.weighed(data.own_weights - held).grow(settings)
     return {"tree_": prune_by_errors(tree, _errors(tree, data.weighed(held), settings.criterion.numeric))}
 
 
 def _cut_at(tree: Tree, path: Path, alpha: float, more: dict[str, Any]) -> dict[str, Any]:
-    """The tree pruned at one alpha, and the path that led there."""
+    """Return the tree pruned at one alpha, and the pruning path."""
     table = {"alpha": path.alphas, "leaves": path.leaves, "impurity": path.impurities, **more}
     cut = path.pruned_at <= alpha * (1 + 1e-12)
     grid = Grid({name: np.asarray(column).tolist() for name, column in table.items()})
@@ -211,18 +212,19 @@ def _cut_at(tree: Tree, path: Path, alpha: float, more: dict[str, Any]) -> dict[
 
 
 def between(name: str, value: Any, most: float, *, closed: bool = False) -> float:
-    """The setting as a number in the open interval (0, most)."""
+    """Return a setting as a float; raise OptionError unless it is in (0, most), or (0, most] if closed."""
     number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if not number or not (0 < value < most or (closed and value == most)):
-        raise OptionError(f"{name}={value!r} must lie between 0 and {most:g}.")
+        end = "at most" if closed else "less than"
+        raise OptionError(f"{name} must be a number greater than 0 and {end} {most:g}, not {value!r}.")
     return float(value)
 
 
-def held_out_weights(data: MemoryTrainingSet, share: float, seed: Any) -> NDArray[Any]:
-    """The weight of each row that is held out, the same share of each class.
+def held_out_weights(data: MemoryTrainingSet, fraction: float, seed: Any) -> NDArray[Any]:
+    """Return the weight of each row that is held out, the same fraction of each class.
 
-    Rows are taken by their content, so that their order does not matter; of a row of weight n, or of n equal rows,
-    some may be held out and some not.
+    Rows are chosen by their content, so that their order does not matter. Part of a row with an integer weight n, or
+    of n equal rows, may be held out.
     """
     same = by_content([*data.columns, data.y], together=True)
     turn = np.random.default_rng(seed).permutation(int(same.max()) + 1)[same]
@@ -233,36 +235,36 @@ def held_out_weights(data: MemoryTrainingSet, share: float, seed: Any) -> NDArra
         rows = np.flatnonzero(strata == c)
         rows = rows[np.argsort(turn[rows], kind="stable")]
         w = weights[rows]
-        # every so many-th row in that order, so that of many equal ones the same share is held out
-        ends = np.floor(share * np.cumsum(w if w.dtype.kind == "i" else np.ones(len(w))) + 0.5)
+        # rows at regular intervals in that order, so that the same fraction of equal rows is held out
+        ends = np.floor(fraction * np.cumsum(w if w.dtype.kind == "i" else np.ones(len(w))) + 0.5)
         taken = np.diff(ends, prepend=0.0)
         held[rows] = taken if w.dtype.kind == "i" else w * taken
     if not held.any() or not (weights - held).any():
         raise TableError(
-            f"No rows can be held out of {data.n_rows} (n_samples={data.n_rows}).",
-            hint="give more rows, another validation_fraction, or another pruning.",
+            f"The table is too small to hold out rows for validation (n_samples={data.n_rows}).",
+            hint="use more rows, another validation_fraction, or a method that holds out no rows.",
         )
     return held
 
 
 def _by_complexity(model: Any, data: MemoryTrainingSet, settings: GrowthSettings) -> dict[str, Any]:
     if model.ccp_alpha not in ("cv", "one_se"):
-        raise OptionError(f"ccp_alpha={model.ccp_alpha!r} is unknown.", hint="give 'cv', 'one_se' or a number.")
+        raise OptionError(f"ccp_alpha must be a number >= 0, 'cv' or 'one_se', not {model.ccp_alpha!r}.")
     tree = data.grow(settings)
     path = _complexity_path(tree, settings.criterion)
-    error, spread = _held_out_errors(model, data, settings, path)
+    error, standard_error = _held_out_errors(model, data, settings, path)
     best = int(np.argmin(error))
-    limit = error[best] + (spread[best] if model.ccp_alpha == "one_se" else 0.0)
-    chosen = int(np.flatnonzero(error <= limit * (1 + 1e-12) + 1e-300)[-1])  # of equally good ones the smallest
-    more = {"held-out error": error, "standard error": spread}
+    limit = error[best] + (standard_error[best] if model.ccp_alpha == "one_se" else 0.0)
+    chosen = int(np.flatnonzero(error <= limit * (1 + 1e-12) + 1e-300)[-1])  # ties go to the smallest tree
+    more = {"held-out error": error, "standard error": standard_error}
     return _cut_at(tree, path, float(path.alphas[chosen]), more)
 
 
 def _held_out_errors(
     model: Any, data: MemoryTrainingSet, settings: GrowthSettings, path: Path
 ) -> tuple[Floats, Floats]:
-    """The cross-validated error of each step of the path, and its standard error over the folds."""
-    # between two steps, their geometric mean
+    """Return the cross-validated error of each step of the path, and its standard error over the folds."""
+    # each step is represented by the geometric mean of its alpha and the next
     alphas = np.append(np.sqrt(path.alphas[:-1] * path.alphas[1:]), np.inf)
     criterion, errors = settings.criterion, []
     with progress.quiet():
@@ -276,7 +278,7 @@ def _held_out_errors(
 
 
 def _folds(model: Any, data: MemoryTrainingSet) -> list[tuple[NDArray[Any], NDArray[Any]]]:
-    """Training and test rows of each fold; splits that are given number the rows of the user's table."""
+    """Return the training and test rows of each fold; given splits refer to rows of the user's table."""
     cv, places = model.cv, data.places
     if places is not None and not isinstance(cv, int | np.integer | str) and not hasattr(cv, "split"):
         where = np.full(data.n_given, -1, dtype=np.intp)
@@ -291,10 +293,10 @@ def _folds(model: Any, data: MemoryTrainingSet) -> list[tuple[NDArray[Any], NDAr
 
 
 def _along(tree: Tree, path: Path, errors: Floats, alphas: Floats) -> Floats:
-    """The errors of a tree pruned at each alpha."""
+    """Return the errors of a tree pruned at each alpha."""
     below = np.where(tree.attribute < 0, errors, 0.0)
     found = np.empty(len(alphas))
-    # from the whole tree on, cut by cut in the order of their alphas; of one alpha the deeper nodes first
+    # nodes are pruned in the order of their alphas, deeper nodes first
     order = np.lexsort((-np.arange(len(tree)), path.pruned_at))
     order = order[np.isfinite(path.pruned_at[order])]
     for k in range(len(tree) - 1, 0, -1):

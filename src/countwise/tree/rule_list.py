@@ -1,4 +1,4 @@
-"""Rules that classify alone: an ordered list from a tree, or one rule for the best attribute."""
+"""Rule list classifier: C4.5rules, the rules of a tree, OneR, or given rules."""
 
 from __future__ import annotations
 
@@ -33,54 +33,71 @@ from countwise.working.numbers import percent
 
 __all__ = ["RuleClassifier"]
 
-_SHOWN = 12  # rules of a summary, and rules before the one that holds
+_SHOWN = 12  # rules shown in a summary, and before the rule that applies in an explanation
 
 
 @dataclass(eq=False, repr=False)
 class RuleClassifier(Classifier, FeatureModel):
-    """If-then rules that classify: an ordered list made from a tree, one rule for the best attribute, or one's own.
+    """Classifier by an ordered list of if-then rules: C4.5rules, the rules of a tree, OneR, or given rules.
 
-    The first rule whose conditions hold decides. A condition on a missing value does not hold, unless it says that
-    the value is missing.
+    The first rule whose conditions all hold predicts the class. If a value is missing, a condition on it does not
+    hold, unless the condition is that the value is missing.
 
     Parameters
     ----------
-    method : {"c45", "tree", "one_r"}, default="c45"
-        The rules of a tree without needless conditions, the most reliable first (C4.5rules); the rules of a pruned
-        tree as they are; or a rule for each value, or range, of that attribute whose
-        commonest classes have the fewest errors (OneR).
+    method : {'c45', 'tree', 'one_r'}, default='c45'
+        How the rules are learned. 'c45' grows a tree, drops unnecessary conditions from its rules and puts the most
+        reliable rules first (C4.5rules). 'tree' uses the rules of a tree after pessimistic pruning. 'one_r' makes a
+        rule for each value, or bin, of a single attribute: the one with the fewest training errors (OneR).
     rules : RuleSet, optional
-        Rules to use as they are, in their order, as `TreeClassifier.rules` gives them; only their counts are learned.
-    simplify : {"pessimistic", "held_out", None}, default="pessimistic"
-        By which errors conditions of "c45" are dropped: pessimistic ones in the training rows, or those in
-        held-out rows.
-    default : {"majority", "abstain"}, default="majority"
-        Where no rule holds: the commonest class of the training rows left over, or no class (None).
+        Rules to use in the given order, as `TreeClassifier.rules` returns them. Only their counts are estimated from
+        the training rows, and `method` is ignored.
+    simplify : {'pessimistic', 'held_out', None}, default='pessimistic'
+        Error estimate by which 'c45' drops conditions. 'pessimistic' uses an upper confidence limit of the training
+        errors, 'held_out' the errors on held-out rows. None drops no conditions.
+    default : {'majority', 'abstain'}, default='majority'
+        Prediction if no rule holds. 'majority' predicts the most frequent class of the training rows that no rule
+        covers. 'abstain' predicts None, with probabilities NaN.
     n : float, default=6
-        For "one_r": how many rows of one class a range of a numeric column must hold.
-    criterion : {"gain_ratio", "gain", "gini"}, default="gain_ratio"
-        Of the tree.
+        For 'one_r': smallest number of rows of the majority class in a bin of a numeric column.
+    criterion : {'gain_ratio', 'gain', 'gini'}, default='gain_ratio'
+        Split criterion of the tree. See `TreeClassifier`.
+    nominal : {'multiway', 'one_vs_rest', 'subset'}, default='multiway'
+        How the tree splits nominal columns. See `TreeClassifier`.
+    max_depth : int or None, default=None
+        Largest depth of the tree. None sets no limit.
     min_samples_leaf : float, default=2
-        Of the tree.
+        Smallest total weight of the rows of a branch of the tree.
+    max_branches : int, default=1000
+        Largest number of values of a nominal column with ``nominal="multiway"``. More values raise an error.
     confidence : float, default=0.25
-        Of pessimistic errors.
+        Confidence level of pessimistic errors, above 0 and at most 0.5. Smaller values prune and simplify more.
     validation_fraction : float, default=0.25
-        Of each class, the share held out for "held_out".
+        Fraction of each class that is held out for ``simplify="held_out"``.
     random_state : int, default=0
-        The seed of rows held out.
-    smoothing : float, {"laplace"}, MEstimate or None, default=None
-        Of the class shares of a rule.
-    nominal, max_depth, max_branches, types, categorical_features
-        As for `TreeClassifier`.
+        Seed for choosing the held-out rows.
+    smoothing : float, 'laplace', MEstimate or None, default=None
+        Smoothing of the class frequencies of a rule. See `TreeClassifier`.
+    types : mapping of column to type, str or Schema, optional
+        Types of the columns; by default the dtype decides. See `NaiveBayesClassifier`.
+    categorical_features : array-like, optional
+        Nominal columns as names, positions or a mask, as in scikit-learn.
 
     Attributes
     ----------
     classes_ : ndarray
-        The classes in order.
+        The classes, sorted.
     rules_ : RuleSet
-        The rules in order, and the default.
+        The rules in order, and the default rule.
     errors_ : Grid
-        For "one_r": the errors of each attribute.
+        With ``method="one_r"``: the training errors and the accuracy of each attribute.
+
+    References
+    ----------
+    Quinlan, J. R. (1993). C4.5: Programs for Machine Learning, chapter 5. Morgan Kaufmann.
+
+    Holte, R. C. (1993). Very simple classification rules perform well on most commonly used datasets. Machine
+    Learning 11, 63-90.
 
     Examples
     --------
@@ -115,11 +132,11 @@ class RuleClassifier(Classifier, FeatureModel):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = self.method == "one_r"  # one attribute alone predicts
+        tags.classifier_tags.poor_score = self.method == "one_r"  # it uses a single attribute
         return tags
 
     rules_: RuleSet = field(init=False)
-    _codes: NDArray[np.intp] = field(init=False)  # the class of each rule and of the default
+    _codes: NDArray[np.intp] = field(init=False)  # class code of each rule, and of the default rule
 
     # -- learning --------------------------------------------------------------------
 
@@ -136,7 +153,10 @@ class RuleClassifier(Classifier, FeatureModel):
         between("validation_fraction", self.validation_fraction, 1.0)
         smoothing_of(self.smoothing)
         if self.rules is not None and not isinstance(self.rules, RuleSet):
-            raise OptionError("rules must be a RuleSet, as tree.rules() gives it.")
+            raise OptionError(
+                f"rules must be a RuleSet, not {type(self.rules).__name__}.",
+                hint="pass the result of TreeClassifier.rules().",
+            )
 
     def _learn(self, rows: Memory) -> dict[str, Any]:
         data = MemoryTrainingSet.of(rows, self._infer_schema(rows.frame), *self._encode_target(rows))
@@ -152,28 +172,31 @@ class RuleClassifier(Classifier, FeatureModel):
         return {**common, "rules_": ordered(self._simplified(data, cover), cover, float(self.confidence))}
 
     def _own_rules(self, rules: RuleSet, data: MemoryTrainingSet) -> RuleSet:
-        """The user's rules, if the table has their classes and attributes."""
+        """Return the given rules after checking their classes and attributes."""
         assert isinstance(data.target, Nominal)  # noqa: S101 - rules predict classes
         odd = [rule.answer for rule in rules if rule.answer not in data.target.values]
         known = {f.name for f in data.features}
-        lost = [c.attribute for rule in rules for c in rule.conditions if c.attribute not in known]
-        if odd or lost:
-            what = f"the class {odd[0]!r}" if odd else f"the attribute {lost[0]!r}"
-            raise OptionError(f"The rules name {what}, which the table has not.")
+        unknown = [c.attribute for rule in rules for c in rule.conditions if c.attribute not in known]
+        if odd or unknown:
+            raise OptionError(
+                f"The rules predict class {odd[0]!r}, but the target {data.target.name!r} has no such class."
+                if odd
+                else f"The rules test {unknown[0]!r}, but the table has no such column."
+            )
         return RuleSet(data.target.name, data.target.values, rules.rules)
 
     def _tree_rules(self, data: MemoryTrainingSet) -> RuleSet:
-        """The rules of a tree: of a pruned one if they are used as they are."""
+        """Return the rules of a tree, which is pruned for method 'tree'."""
         assert isinstance(data.target, Nominal)  # noqa: S101 - rules predict classes
         tree = data.grow(growth_settings(self))
         if self.method == "tree":
             tree = prune_pessimistically(tree, float(self.confidence))
-        # sums of shares may differ by rounding
+        # ties must not depend on rounding
         best = np.argmax((tree.cells / np.maximum(tree.weights(numeric=False), 1e-300)[:, None]).round(12), axis=1)
         return rules_of(tree, data.features, data.target.name, data.target.values, best.tolist())
 
     def _simplified(self, data: MemoryTrainingSet, cover: Cover) -> RuleSet:
-        """The rules of the whole tree without needless conditions."""
+        """Return the rules of the unpruned tree without unnecessary conditions."""
         if self.simplify is None:
             return self._tree_rules(data)
         if self.simplify == "pessimistic":
@@ -185,7 +208,7 @@ class RuleClassifier(Classifier, FeatureModel):
     def _derive(self) -> None:
         self.classes_ = self.target_.labels(self._label_type)
         default = self.rules_.default
-        assert default is not None  # noqa: S101 - every list that is learned has one
+        assert default is not None  # noqa: S101 - every fitted list has a default
         every = [*self.rules_, default]
         counts = np.array([rule.counts for rule in every]).reshape(len(every), -1)
         pseudo = smoothing_of(self.smoothing).pseudo(counts.sum(axis=0)[None], self.target_.values)
@@ -193,7 +216,7 @@ class RuleClassifier(Classifier, FeatureModel):
         empty = counts.sum(axis=1) <= 0
         index = {value: c for c, value in enumerate(self.target_.values)}
         self._codes = np.array([index[rule.answer] for rule in every], dtype=np.intp)
-        counts[empty, self._codes[empty]] = 1.0  # a rule that decided no row is trusted as it stands
+        counts[empty, self._codes[empty]] = 1.0  # a rule without training rows predicts its class with probability 1
         self._probabilities = counts / counts.sum(axis=1, keepdims=True)
         names = {c.attribute for rule in self.rules_ for c in rule.conditions}
         self._used = [j for j, f in enumerate(self._features) if f.name in names]
@@ -201,7 +224,25 @@ class RuleClassifier(Classifier, FeatureModel):
     # -- predicting ------------------------------------------------------------------
 
     def decides(self, X: Any) -> Indices:
-        """The number of the rule that decides each row; that of the default is the number of rules."""
+        """Return the index of the rule that predicts each row.
+
+        Parameters
+        ----------
+        X : table
+            The rows.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_rows,)
+            Indices into `rules_`; ``len(rules_)`` where no rule holds and the default applies.
+
+        Examples
+        --------
+        >>> from countwise import RuleClassifier, samples
+        >>> tennis = samples.load("tennis")
+        >>> RuleClassifier("one_r").fit(tennis.frame, "play").decides(tennis.X)[:4].tolist()
+        [2, 2, 0, 1]
+        """
         frame = self._open(X)
         return self._deciding(self._table(frame, 0, frame.n_rows))
 
@@ -219,7 +260,25 @@ class RuleClassifier(Classifier, FeatureModel):
         return found
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of the first rule that holds; else the default, or None if it abstains."""
+        """Predict the class of the first rule that holds for each row, or the default if none does.
+
+        Parameters
+        ----------
+        X : table
+            The rows to predict.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The predicted classes. With ``default="abstain"``, None where no rule holds.
+
+        Examples
+        --------
+        >>> from countwise import RuleClassifier, samples
+        >>> tennis = samples.load("tennis")
+        >>> RuleClassifier().fit(tennis.frame, "play").predict(tennis.X)[:3].tolist()
+        ['No', 'No', 'Yes']
+        """
         which = self.decides(X)
         predicted = self.classes_[self._codes]
         if self.default == "abstain":
@@ -227,9 +286,26 @@ class RuleClassifier(Classifier, FeatureModel):
         return predicted[which]
 
     def predict_proba(self, X: Any) -> Floats:
-        """P(class | row): the shares of the classes among the training rows that the same rule decides.
+        """Return P(class | row) for each row and class.
 
-        Where the list abstains they are NaN.
+        The probabilities are the smoothed class frequencies of the training rows that the same rule predicts.
+
+        Parameters
+        ----------
+        X : table
+            The rows to predict.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            The columns are in the order of `classes_`. With ``default="abstain"``, NaN where no rule holds.
+
+        Examples
+        --------
+        >>> from countwise import RuleClassifier, samples
+        >>> tennis = samples.load("tennis")
+        >>> RuleClassifier("one_r").fit(tennis.frame, "play").predict_proba(tennis.X)[:2].tolist()
+        [[0.6, 0.4], [0.6, 0.4]]
         """
         which = self.decides(X)
         found = self._probabilities[which]
@@ -238,16 +314,28 @@ class RuleClassifier(Classifier, FeatureModel):
         return found
 
     def explain(self, X: Any, *, row: int = 0) -> Account:
-        """Which rule decided, and why none before it did.
+        """Explain which rule predicts a row, and why the rules before it do not hold.
+
+        Parameters
+        ----------
+        X : table
+            The table that holds the row.
+        row : int, default=0
+            Position of the row in the table, counted from 0.
+
+        Returns
+        -------
+        Account
+            The working; print it, or display it in a notebook.
 
         Examples
         --------
         >>> from countwise import RuleClassifier, samples
         >>> tennis = samples.load("tennis")
         >>> print(RuleClassifier("one_r").fit(tennis.frame, "play").explain(tennis.X, row=0))
-        play = No, with probability 60.0 %.
+        play = No with probability 60.0 %.
         <BLANKLINE>
-        Rules, in the order in which they are tried
+        Rules in the order in which they are tried
           rule                                                    holds
           if outlook = Overcast then play = Yes  (4 rows, 100 %)  no: outlook = Overcast does not hold
           if outlook = Rain then play = Yes  (5 rows, 60.0 %)     no: outlook = Rain does not hold
@@ -264,35 +352,42 @@ class RuleClassifier(Classifier, FeatureModel):
         shown = lines[first : first + len(holds)]
         if which == len(self.rules_):
             shown, holds = [*shown, lines[-1]], [*holds, "yes: no rule holds"]
-        section = Section("Rules, in the order in which they are tried", Grid({"rule": shown, "holds": holds}))
-        notes = (f"{first} rules before these do not hold either.",) if first else ()
+        section = Section("Rules in the order in which they are tried", Grid({"rule": shown, "holds": holds}))
+        notes = (f"The {first} rules before these do not hold either.",) if first else ()
         p = self._probabilities[which]
         best = int(self._codes[which])
         posterior = dict(zip(self.classes_.tolist(), p.tolist(), strict=True))
         if which == len(self.rules_) and self.default == "abstain":
-            return Account(f"No rule holds: {self.target_.name} is left open.", float("nan"), (section,), notes)
-        sure = percent(float(p[best]), certain=float(p[best]) == 1.0)
-        answer = f"{self.target_.name} = {self.target_.values[best]}, with probability {sure}."
-        return Account(answer, float(p[best]), (section,), notes, posterior)
+            title = f"No rule holds; {self.target_.name} is not predicted."
+            return Account(title, float("nan"), (section,), notes)
+        probability = percent(float(p[best]), certain=float(p[best]) == 1.0)
+        title = f"{self.target_.name} = {self.target_.values[best]} with probability {probability}."
+        return Account(title, float(p[best]), (section,), notes, posterior)
 
     def _scored(self, X: Any, *, proba: bool, reasons: int) -> Any:
         return ruled(X, rules_as_terms(self), proba=proba, reasons=reasons)
 
     def to_sql(self, table: str, dialect: str = "duckdb", *, proba: bool = True) -> str:
-        """A query that scores the rows of a table without Python.
+        """Translate the rules to an SQL query that scores a table.
 
         Parameters
         ----------
         table : str
-            The table; a name with dots is one of a schema.
-        dialect : {"duckdb", "postgres", "spark", "sqlite"}, default="duckdb"
-            Whose SQL.
+            Name of the table to score; dots separate the schema from the table.
+        dialect : {'duckdb', 'postgres', 'spark', 'sqlite'}, default='duckdb'
+            SQL dialect.
         proba : bool, default=True
-            Whether the probabilities are given beside the class.
+            If True, the query also returns the class probabilities.
 
         Returns
         -------
         str
+            The query.
+
+        Raises
+        ------
+        OptionError
+            If a rule tests words of a text column.
 
         Examples
         --------
@@ -317,13 +412,36 @@ class RuleClassifier(Classifier, FeatureModel):
         return rule_query(rules_as_terms(self), table, dialect, proba=proba)
 
     def coverage(self, X: Any) -> float:
-        """The share of rows for which some rule holds."""
+        """Return the fraction of rows for which at least one rule holds.
+
+        Parameters
+        ----------
+        X : table
+            The rows.
+
+        Returns
+        -------
+        float
+            Between 0 and 1. The other rows get the default.
+
+        Examples
+        --------
+        >>> from countwise import RuleClassifier, samples
+        >>> tennis = samples.load("tennis")
+        >>> RuleClassifier("one_r").fit(tennis.frame, "play").coverage(tennis.X)
+        1.0
+        """
         return float(np.mean(self.decides(X) < len(self.rules_)))
 
-    # -- what can be seen of the rules ---------------------------------------------
+    # -- inspection ------------------------------------------------------------------
 
     def summary(self) -> str:
-        """The rules in a few lines.
+        """Summarize the model: the number of rows, attributes and rules, and the first rules.
+
+        Returns
+        -------
+        str
+            Text of a few lines.
 
         Examples
         --------
@@ -343,15 +461,31 @@ class RuleClassifier(Classifier, FeatureModel):
         return "\n".join([head, *lines, *more])
 
     def tables(self) -> dict[str, Grid]:
-        """What was learned as tables: the rules, and for "one_r" the errors of each attribute."""
+        """Return the fitted model as tables.
+
+        Returns
+        -------
+        dict of str to Grid
+            ``"rules"``: the rules; with ``method="one_r"`` also ``"errors"``: the errors of each attribute.
+
+        Examples
+        --------
+        >>> from countwise import RuleClassifier, samples
+        >>> print(RuleClassifier("one_r").fit(samples.load("tennis").frame, "play").tables()["errors"])
+        attribute    errors  accuracy
+        outlook           4  0.714286
+        temperature       5  0.642857
+        humidity          4  0.714286
+        wind              5  0.642857
+        """
         self._check_fitted()
         return {"rules": self.rules_.table, **({"errors": self.errors_} if hasattr(self, "errors_") else {})}
 
-    # -- the model file ------------------------------------------------------------
+    # -- model files -----------------------------------------------------------------
 
     def _state(self) -> dict[str, Any]:
         given = None
-        if self.rules is not None:  # with a count for each class of this model, so that a file can be checked
+        if self.rules is not None:  # with a count for each class of this model, because loading checks that
             zeros = (0.0,) * len(self.target_.values)
             rules = tuple(replace(rule, counts=zeros) for rule in self.rules)
             given = replace(self.rules, rules=rules, default=None).to_dict()
@@ -371,10 +505,10 @@ def _cover_of(data: MemoryTrainingSet) -> Cover:
 
 
 def one_rule(data: MemoryTrainingSet, cover: Cover, n: float) -> tuple[RuleSet, Grid]:
-    """OneR: a rule for each value, or range, of the best attribute; and the errors of each attribute.
+    """Return the OneR rules, one for each value or bin of the best attribute, and the errors of each attribute.
 
-    Numeric columns are cut into ranges that hold at least n rows of one class, and neighbors with the same commonest
-    class are joined. Missing values are a value of their own.
+    Bins of numeric columns hold at least n rows of their majority class, and adjacent bins with the same majority
+    class are merged. Missing values are treated as a separate value.
     """
     target = data.target
     assert isinstance(target, Nominal)  # noqa: S101 - rules predict classes
@@ -410,6 +544,8 @@ def _value_rules(data: MemoryTrainingSet, cover: Cover, j: int, target: Nominal,
         counts = cover.counts(rows)
         if counts.sum() > 0:
             c = int(np.argmax(counts))
-            share = float(counts[c] / counts.sum())
-            rules.append(Rule((condition,), target.values[c], float(counts.sum()), share, tuple(counts.tolist())))
+            confidence = float(counts[c] / counts.sum())
+            rules.append(
+                Rule((condition,), target.values[c], float(counts.sum()), confidence, tuple(counts.tolist()))
+            )
     return rules

@@ -1,4 +1,4 @@
-"""Rules: if some conditions hold, then a class. As data and as text, read off a tree, simplified, and in order."""
+"""If-then rules: their representation, and how they are derived from a tree, simplified and ordered."""
 
 from __future__ import annotations
 
@@ -23,20 +23,21 @@ __all__ = ["Cover", "Rule", "RuleSet", "counted", "ordered", "rules_of", "simpli
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """If all conditions hold, then the class, or the number.
+    """If-then rule: a conjunction of conditions, and the prediction if all of them hold.
 
     Parameters
     ----------
     conditions : tuple of Condition
-        All must hold; a rule without conditions always holds.
+        The conditions. A rule without conditions always holds.
     answer : object
-        The class, or the number.
+        The predicted class or number.
     support : float
-        The weight of the training rows for which the conditions hold.
+        Total weight of the training rows that the rule covers. In a rule list, rows covered by an earlier rule are
+        not counted.
     confidence : float
-        Of these, the share for which the class is right; of a numeric target, the standard deviation.
-    counts : tuple of float
-        Of these, the weight of each class.
+        Fraction of the covered rows with the predicted class. For a numeric target: their standard deviation.
+    counts : tuple of float, default=()
+        Total weight of the covered rows of each class. Empty for a numeric target.
 
     Examples
     --------
@@ -54,18 +55,31 @@ class Rule:
 
     @property
     def text(self) -> str:
-        """The conditions as a conjunction."""
+        """The conditions as text, joined by ``and``; ``always`` if there are none."""
         return " and ".join(map(str, self.conditions)) if self.conditions else "always"
 
     def __str__(self) -> str:
-        answer = number(self.answer) if isinstance(self.answer, float) and not self.counts else str(self.answer)
+        predicted = number(self.answer) if isinstance(self.answer, float) and not self.counts else str(self.answer)
         certain = self.confidence in (0.0, 1.0)
-        sure = percent(self.confidence, certain=certain) if self.counts else f"SD {number(self.confidence)}"
+        quality = percent(self.confidence, certain=certain) if self.counts else f"SD {number(self.confidence)}"
         start = f"if {self.text} then" if self.conditions else "always"
-        return f"{start} {answer}  ({number(self.support)} row{'s' * (self.support != 1)}, {sure})"
+        return f"{start} {predicted}  ({number(self.support)} row{'s' * (self.support != 1)}, {quality})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return the rule as plain data.
+
+        Returns
+        -------
+        dict
+            Keys ``if``, ``then``, ``support``, ``confidence`` and ``counts``.
+
+        Examples
+        --------
+        >>> from countwise import TreeClassifier, samples
+        >>> tennis = samples.load("tennis")
+        >>> TreeClassifier().fit(tennis.X, tennis.y).rules()[0].to_dict()["if"]
+        [{'attribute': 'outlook', 'values': ['Overcast']}]
+        """
         return {
             "if": [condition.to_dict() for condition in self.conditions],
             "then": self.answer,
@@ -77,18 +91,18 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class RuleSet(Sequence[Rule]):
-    """Rules about one target.
+    """Sequence of rules for one target, with an optional default rule.
 
     Parameters
     ----------
     target : str
-        The name of the target.
+        Name of the target.
     classes : tuple
-        Its classes; none for a numeric target.
+        Classes of the target; empty for a numeric target.
     rules : tuple of Rule
-        In order.
-    default : Rule or None
-        What is predicted where no rule holds.
+        The rules in order.
+    default : Rule or None, default=None
+        Rule without conditions that applies if no other rule holds.
 
     Examples
     --------
@@ -129,27 +143,68 @@ class RuleSet(Sequence[Rule]):
     __repr__ = __str__
 
     def of(self, answer: Any) -> RuleSet:
-        """The rules for one class."""
+        """Return the rules that predict one class.
+
+        Parameters
+        ----------
+        answer : object
+            The class.
+
+        Returns
+        -------
+        RuleSet
+
+        Raises
+        ------
+        OptionError
+            If the target has no such class.
+
+        Examples
+        --------
+        >>> from countwise import TreeClassifier, samples
+        >>> tennis = samples.load("tennis")
+        >>> print(TreeClassifier().fit(tennis.frame, "play").rules().of("No"))
+        if outlook = Rain and wind = Strong then play = No  (2 rows, 100 %)
+        if outlook = Sunny and humidity = High then play = No  (3 rows, 100 %)
+        """
         if answer not in self.classes:
             raise OptionError(
-                f"{answer!r} is no class of {self.target!r}.",
-                hint=did_you_mean(answer, self.classes) or f"classes are {listed(self.classes)}.",
+                f"{answer!r} is not a class of {self.target!r}.",
+                hint=did_you_mean(answer, self.classes) or f"use one of {listed(self.classes)}.",
             )
         return replace(self, rules=tuple(rule for rule in self.rules if rule.answer == answer))
 
     def disjunction(self, answer: Any) -> str:
-        """When a class holds, as a disjunction of conjunctions."""
+        """Return the rules of one class as a disjunction of conjunctions.
+
+        Parameters
+        ----------
+        answer : object
+            The class.
+
+        Returns
+        -------
+        str
+            Conjunctions (∧) joined by ∨; ``never`` if no rule predicts the class.
+
+        Examples
+        --------
+        >>> from countwise import TreeClassifier, samples
+        >>> tennis = samples.load("tennis")
+        >>> print(TreeClassifier().fit(tennis.X, tennis.y).rules().disjunction("No"))
+        (outlook = Rain ∧ wind = Strong) ∨ (outlook = Sunny ∧ humidity = High)
+        """
         parts = [" ∧ ".join(map(str, rule.conditions)) or "always" for rule in self.of(answer)]
         return " ∨ ".join(f"({part})" for part in parts) or "never"
 
     @property
     def _every(self) -> list[Rule]:
-        """The rules, and the default."""
+        """The rules, followed by the default rule if there is one."""
         return [*self.rules, *([] if self.default is None else [self.default])]
 
     @property
     def table(self) -> Grid:
-        """The rules as a table."""
+        """The rules as a table with columns ``if``, ``then``, ``rows`` and ``confidence`` (``SD`` for numbers)."""
         rows = self._every
         return Grid(
             {
@@ -164,21 +219,62 @@ class RuleSet(Sequence[Rule]):
         return self.table._repr_html_()
 
     def as_setting(self) -> None:
-        """Nothing: a model that was given rules keeps them with what it learned."""
+        """Return None: a model file stores given rules with the fitted state, not with the settings."""
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], classes: tuple[Any, ...], known: Container[str]) -> RuleSet:
-        """The rules that `to_dict` wrote, if they are sound."""
+        """Create a rule set from the result of `to_dict`.
+
+        Parameters
+        ----------
+        data : mapping
+            The result of `to_dict`.
+        classes : tuple
+            Classes of the target.
+        known : container of str
+            Names of the attributes that rules may test.
+
+        Returns
+        -------
+        RuleSet
+
+        Raises
+        ------
+        ValueError
+            If a rule tests another attribute, predicts another class or has counts for other classes.
+
+        Examples
+        --------
+        >>> from countwise import TreeClassifier, samples
+        >>> from countwise.tree.rules import RuleSet
+        >>> tennis = samples.load("tennis")
+        >>> rules = TreeClassifier().fit(tennis.X, tennis.y).rules()
+        >>> RuleSet.from_dict(rules.to_dict(), rules.classes, ["outlook", "humidity", "wind"]) == rules
+        True
+        """
         default = None if data["default"] is None else _rule_from(data["default"])
         rules = cls(str(data["target"]), classes, tuple(_rule_from(one) for one in data["rules"]), default)
         for rule in rules._every:
             odd = [c.attribute for c in rule.conditions if c.attribute not in known]
             if odd or rule.answer not in classes or len(rule.counts) != len(classes):
-                raise ValueError("a rule does not fit the columns or the classes")
+                raise ValueError("a rule refers to an unknown column or class")
         return rules
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return the rules as plain data.
+
+        Returns
+        -------
+        dict
+            Keys ``target``, ``classes``, ``rules`` and ``default``.
+
+        Examples
+        --------
+        >>> from countwise import TreeClassifier, samples
+        >>> tennis = samples.load("tennis")
+        >>> TreeClassifier().fit(tennis.frame, "play").rules().to_dict()["classes"]
+        ['No', 'Yes']
+        """
         return {
             "target": self.target,
             "classes": list(self.classes),
@@ -203,7 +299,7 @@ def _condition_from(data: Mapping[str, Any]) -> Condition:
 def rules_of(
     tree: Tree, features: Sequence[Feature], target: str, classes: Sequence[Any] = (), best: Sequence[int] = ()
 ) -> RuleSet:
-    """A rule for each leaf of a tree that rows reached; `best` is the class of each node, if there are classes."""
+    """Return a rule for each leaf that training rows reached; `best` holds the class code of each node."""
     rules = []
     weights = tree.weights(not classes)
     for k, conditions in _leaves_in_order(tree, features):
@@ -211,15 +307,15 @@ def rules_of(
         if n <= 0:
             continue
         if classes:
-            share = float(cells[best[k]]) / n
-            rules.append(Rule(conditions, classes[best[k]], n, share, tuple(cells.tolist())))
+            confidence = float(cells[best[k]]) / n
+            rules.append(Rule(conditions, classes[best[k]], n, confidence, tuple(cells.tolist())))
         else:
             rules.append(Rule(conditions, float(cells[1]), n, float(np.sqrt(cells[2] / n))))
     return RuleSet(target, tuple(classes), tuple(rules))
 
 
 def _leaves_in_order(tree: Tree, features: Sequence[Feature]) -> Iterator[tuple[int, tuple[Condition, ...]]]:
-    """The leaves from left to right, as they are drawn, and the conditions on the path to each."""
+    """Yield the leaves in the order in which they are drawn, with the conditions on the path to each."""
     waiting: list[tuple[int, dict[str, Condition]]] = [(0, {})]
     while waiting:
         k, above = waiting.pop()
@@ -233,10 +329,10 @@ def _leaves_in_order(tree: Tree, features: Sequence[Feature]) -> Iterator[tuple[
 
 @dataclass(slots=True, eq=False)
 class Cover:
-    """Which rows conditions cover; each condition is evaluated once."""
+    """Coverage of conditions over a table: the rows for which they hold. Each condition is evaluated once."""
 
     features: Sequence[Feature]
-    columns: Sequence[NDArray[Any]]  # of each feature
+    columns: Sequence[NDArray[Any]]  # one for each feature
     n_rows: int
     y: NDArray[Any] = field(default_factory=lambda: np.empty(0, np.uint8), repr=False)  # class codes
     weights: NDArray[Any] | None = None
@@ -248,31 +344,32 @@ class Cover:
         self._places = {f.name: j for j, f in enumerate(self.features)}
 
     def of(self, condition: Condition) -> Flags:
-        """The rows for which a condition holds."""
+        """Return a mask of the rows for which a condition holds."""
         if condition not in self._masks:
             j = self._places[condition.attribute]
             self._masks[condition] = condition.holds(self.columns[j], self.features[j])
         return self._masks[condition]
 
     def all_of(self, conditions: Sequence[Condition]) -> Flags:
-        """The rows for which all conditions hold."""
+        """Return a mask of the rows for which all conditions hold."""
         rows = np.ones(self.n_rows, dtype=bool)
         for condition in conditions:
             rows &= self.of(condition)
         return rows
 
-    def counts(self, rows: NDArray[Any], kind: NDArray[np.intp] | None = None, kinds: int = 1) -> Floats:
-        """The weight of each class in some rows; of rows of several kinds a row for each kind."""
+    def counts(self, rows: NDArray[Any], group: NDArray[np.intp] | None = None, n_groups: int = 1) -> Floats:
+        """Return the weight of each class among some rows, or (groups, classes) if the rows are grouped."""
         weights, k = None if self.weights is None else self.weights[rows], self.n_classes
-        cells = self.y[rows] if kind is None else kind * k + self.y[rows]
-        found = np.bincount(cells, weights=weights, minlength=kinds * k).astype(np.float64)
-        return found if kind is None else found.reshape(kinds, k)
+        cells = self.y[rows] if group is None else group * k + self.y[rows]
+        found = np.bincount(cells, weights=weights, minlength=n_groups * k).astype(np.float64)
+        return found if group is None else found.reshape(n_groups, k)
 
 
 def simplified(rules: RuleSet, cover: Cover, confidence: float | None) -> RuleSet:
-    """Rules without needless conditions (C4.5rules), each rule once; without a confidence, errors are plain counts.
+    """Drop unnecessary conditions (C4.5rules), and then duplicate rules.
 
-    Of each rule, the condition is dropped without which its error rate is least, as long as it does not rise by that.
+    From each rule, conditions are dropped one by one, each time the one whose removal gives the lowest error rate, as
+    long as the rate does not increase. Errors are pessimistic, or plain counts if `confidence` is None.
     """
     found: dict[tuple[frozenset[Condition], Any], Rule] = {}
     for rule in rules:
@@ -289,10 +386,10 @@ def _shortened(conditions: Sequence[Condition], c: int, cover: Cover, confidence
     failed = fails.sum(axis=0)  # how many conditions each row fails
     while kept:
         inside = cover.counts(failed == 0)
-        # a row that fails one condition alone comes in when that one is dropped
-        alone = np.flatnonzero(failed == 1)
-        coming = cover.counts(alone, fails[:, alone].argmax(axis=0), len(kept))
-        without = _rates(inside + coming, c, confidence)
+        # dropping a condition adds the rows that fail this condition only
+        only_one = np.flatnonzero(failed == 1)
+        added = cover.counts(only_one, fails[:, only_one].argmax(axis=0), len(kept))
+        without = _rates(inside + added, c, confidence)
         best = int(np.argmin(without))
         if without[best] > _rates(inside[None], c, confidence)[0] + 1e-12:
             return kept
@@ -303,7 +400,7 @@ def _shortened(conditions: Sequence[Condition], c: int, cover: Cover, confidence
 
 
 def _rates(counts: Floats, c: int, confidence: float | None) -> Floats:
-    """The error rates of rules, by the classes of the rows that each covers; 1 for one that covers nothing."""
+    """Return the error rates of rules for class c, given the class counts of the covered rows; 1 without rows."""
     n = counts.sum(axis=1)
     errors = n - counts[:, c]
     if confidence is not None:
@@ -312,10 +409,10 @@ def _rates(counts: Floats, c: int, confidence: float | None) -> Floats:
 
 
 def ordered(rules: RuleSet, cover: Cover, confidence: float) -> RuleSet:
-    """The rules in the order in which they are tried, and a default.
+    """Order rules by pessimistic error rate, lowest first, and add a default rule.
 
-    The most reliable first, by pessimistic error; rules at the end that predict as the default does are removed.
-    Each rule's counts are those of the rows that it decides.
+    Rules at the end of the list that predict the same class as the default are removed. The counts of each rule are
+    those of the rows that it covers and that no earlier rule covers.
     """
     counts = [cover.counts(cover.all_of(rule.conditions)) for rule in rules]
     code = rules.classes.index
@@ -323,12 +420,12 @@ def ordered(rules: RuleSet, cover: Cover, confidence: float) -> RuleSet:
     order = sorted(range(len(rules)), key=lambda i: (rates[i], -counts[i].sum(), i))
     every, left = _decided([rules[i] for i in order], cover)
     decided = [(rule, inside) for rule, inside in every if inside.sum() > 0]
-    while decided:  # what the default predicts needs no rule
+    while decided:  # a last rule with the class of the default is redundant
         default = int(np.argmax(left + decided[-1][1]))
         if rules.classes[default] != decided[-1][0].answer or (left.sum() > 0 and int(np.argmax(left)) != default):
             break
         left = left + decided.pop()[1]
-    # a rule keeps its class, unless most rows that are left to it are of another class
+    # a rule keeps its class, unless another class is more frequent among its remaining rows
     for i, (rule, inside) in enumerate(decided):
         if inside[code(rule.answer)] < inside.max():
             decided[i] = (replace(rule, answer=rules.classes[int(np.argmax(inside))]), inside)
@@ -336,12 +433,12 @@ def ordered(rules: RuleSet, cover: Cover, confidence: float) -> RuleSet:
 
 
 def counted(rules: RuleSet, cover: Cover) -> RuleSet:
-    """Rules in the order given, each with the counts of the rows that it decides."""
+    """Return the rules in the given order, with the counts of the rows that no earlier rule covers."""
     return _with_counts(rules, *_decided(rules, cover), cover)
 
 
 def _decided(rules: Iterable[Rule], cover: Cover) -> tuple[list[tuple[Rule, Floats]], Floats]:
-    """Rules with the counts of the rows that each decides; and the counts of the rows left over."""
+    """Return the rules with the class counts of their rows, and the class counts of the rows that no rule covers."""
     free = np.ones(cover.n_rows, dtype=bool)
     found = []
     for rule in rules:
@@ -352,13 +449,13 @@ def _decided(rules: Iterable[Rule], cover: Cover) -> tuple[list[tuple[Rule, Floa
 
 
 def _with_counts(rules: RuleSet, decided: Iterable[tuple[Rule, Floats]], left: Floats, cover: Cover) -> RuleSet:
-    """Rules with these counts; the default is the commonest class of the rows left over, or of all if none is."""
+    """Return the rules with their counts; the default is the most frequent class of the uncovered rows, or of all."""
     kept = []
     for rule, inside in decided:
         n, right = float(inside.sum()), float(inside[rules.classes.index(rule.answer)])
         kept.append(replace(rule, support=n, confidence=right / n if n else 0.0, counts=tuple(inside.tolist())))
     counts = left if left.sum() > 0 else cover.counts(np.ones(cover.n_rows, dtype=bool))
     best = int(np.argmax(counts))
-    share = float(counts[best] / counts.sum())
-    default = Rule((), rules.classes[best], float(left.sum()), share, tuple(counts.tolist()))
+    confidence = float(counts[best] / counts.sum())
+    default = Rule((), rules.classes[best], float(left.sum()), confidence, tuple(counts.tolist()))
     return RuleSet(rules.target, rules.classes, tuple(kept), default)

@@ -1,4 +1,4 @@
-"""Trees and rules as plain data, for an engine or a query."""
+"""Conversion of trees and rule lists to the scoring plans that engines and SQL use."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ __all__ = ["choices_of", "rules_as_terms"]
 
 
 def choices_of(model: Any) -> Choices:
-    """A fitted tree."""
+    """Return the scoring plan of a fitted tree."""
     tree, features = model.tree_, model._features
-    _refuse_words([features[j] for j in model._used], "A tree that tests")
-    shares, nodes = tree.shares(model._node_weights), []
+    _refuse_words([features[j] for j in model._used], "A tree")
+    fractions, nodes = tree.fractions(model._node_weights), []
     for k in range(len(tree)):
         if tree.attribute[k] < 0:
             nodes.append(Node())
             continue
-        children, lost = tuple(tree.children_of(k)), int(tree.missing[k])
-        parts = np.eye(len(children))[lost] if lost >= 0 else shares[list(children)]
+        children, missing = tuple(tree.children_of(k)), int(tree.missing[k])
+        parts = np.eye(len(children))[missing] if missing >= 0 else fractions[list(children)]
         feature = features[tree.attribute[k]]
         tests = tuple(as_test(condition_of(tree, features, child), feature) for child in children)
         nodes.append(Node(tests, children, tuple(parts.tolist())))
@@ -39,20 +39,20 @@ def choices_of(model: Any) -> Choices:
 
 
 def rules_as_terms(model: Any) -> Rules:
-    """A fitted list of rules."""
+    """Return the scoring plan of a fitted rule list."""
     features = {f.name: f for f in model._features}
     every = [[(c, features[c.attribute]) for c in rule.conditions] for rule in model.rules_]
-    _refuse_words([feature for rule in every for _, feature in rule], "A rule that tests")
+    _refuse_words([feature for rule in every for _, feature in rule], "A rule")
     rules = tuple(tuple(as_test(c, feature) for c, feature in rule) for rule in every)
-    answers: list[int | None] = model._codes.tolist()
+    predicted: list[int | None] = model._codes.tolist()
     if model.default == "abstain":
-        answers[-1] = None
+        predicted[-1] = None
     classes = tuple(model.classes_.tolist())
-    return Rules(model.target_.name, classes, rules, tuple(answers), np.asarray(model._probabilities))
+    return Rules(model.target_.name, classes, rules, tuple(predicted), np.asarray(model._probabilities))
 
 
 def as_test(condition: Condition, feature: Feature) -> Test:
-    """A condition as a test of a cell."""
+    """Return a condition as a test of one value."""
     if not isinstance(feature.attribute, Nominal):
         return Test(feature.column, low=condition.low, high=condition.high, missing=condition.missing)
     domain = feature.attribute.values
@@ -65,5 +65,6 @@ def as_test(condition: Condition, feature: Feature) -> Test:
 def _refuse_words(features: Sequence[Feature], what: str) -> None:
     if any(feature.word is not None for feature in features):
         raise OptionError(
-            f"{what} words of a text cannot be computed in SQL or by an engine.", hint="predict takes rows."
+            f"{what} that tests words of a text column cannot be computed in SQL or by an engine.",
+            hint="use predict on rows in memory.",
         )

@@ -1,7 +1,4 @@
-"""A tree in words: drawn with letters for the terminal, and the working of a prediction.
-
-The working shows the tests on the path, which other splits there were, and the leaf.
-"""
+"""Text drawings of trees, and the working of a prediction by a tree."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ from countwise.working.numbers import number, percent
 __all__ = ["TreeWorking", "drawn"]
 
 _MOST_NODES, _MOST_CANDIDATES, _MOST_LEAVES, _MOST_CLASSES = 20, 15, 20, 6
-_ROOM = 10_000_000  # letters that may stand before the lines of a drawing, as many in all
+_MOST_INDENTATION = 10_000_000  # characters of indentation in a drawing, over all lines
 _STRATEGIES = {"multiway": "each value", "one_vs_rest": "one against the rest", "subset": "two groups"}
 
 
@@ -33,58 +30,60 @@ def drawn(
     max_depth: int | None = None,
     marked: frozenset[int] = frozenset(),
 ) -> str:
-    """A tree with branches of letters; some nodes, those on the path of one row, are marked.
+    """Draw a tree as text, with marks on some nodes.
 
-    By default it is drawn as deep as there is room, which is all of any tree but a very deep one.
+    By default the whole tree is drawn, unless it is so deep that the indentation would fill the memory.
     """
-    max_depth = _room(tree) if max_depth is None else max_depth
+    max_depth = _drawable_depth(tree) if max_depth is None else max_depth
     lines: list[str] = []
-    # node, what stands before its line, what stands before the lines below it, its depth
+    # node, start of its line, start of the lines below it, depth
     waiting: list[tuple[int, str, str, int]] = [(0, "", "", 0)]
     while waiting:
         k, before, below, depth = waiting.pop()
-        words = f"{condition_of(tree, features, k).short}: " if k else ""
+        label = f"{condition_of(tree, features, k).short}: " if k else ""
         leaf = tree.attribute[k] < 0
         cut = not leaf and max_depth is not None and depth >= max_depth
         text = leaf_text(k) if leaf or cut else f"{features[tree.attribute[k]].name}?"
         more = " …" if cut else ""
         end = "  ◀" if k in marked and (leaf or cut) else ""
-        shown = "".join(c if c.isprintable() else " " for c in words + text)
+        shown = "".join(c if c.isprintable() else " " for c in label + text)
         lines.append(f"{before}{shown}{more}{end}")
         if leaf or cut:
             continue
         children = tree.children_of(k)
-        for child in reversed(children):  # the last is put first: it is taken last
+        for child in reversed(children):  # a stack: the last one pushed is drawn first
             path, last = "━" if child in marked else "─", child == children[-1]
             ahead, under = (f"└{path} ", "   ") if last else (f"├{path} ", "│  ")
             waiting.append((child, below + ahead, below + under, depth + 1))
     return "\n".join(lines)
 
 
-def _room(tree: Tree) -> int | None:
-    """How deep a tree can be drawn; None for all of it."""
+def _drawable_depth(tree: Tree) -> int | None:
+    """Return the depth to which a tree is drawn by default; None for the whole tree."""
     nodes = np.bincount(tree.depths)
-    letters = np.cumsum(3 * np.arange(len(nodes)) * nodes)
-    return None if letters[-1] <= _ROOM else int(np.searchsorted(letters, _ROOM, side="right")) - 1
+    characters = np.cumsum(3 * np.arange(len(nodes)) * nodes)
+    if characters[-1] <= _MOST_INDENTATION:
+        return None
+    return int(np.searchsorted(characters, _MOST_INDENTATION, side="right")) - 1
 
 
 class TreeWorking:
-    """How one row came to its prediction."""
+    """Working of the prediction of one row."""
 
     def __init__(self, model: Any, table: Table, landing: Landing) -> None:
         self.model, self.tree, self.features = model, model.tree_, model._features
         self.table, self.landing = table, landing
-        self.shares = np.ones(len(landing.leaves)) if landing.shares is None else landing.shares
+        self.fractions = np.ones(len(landing.leaves)) if landing.fractions is None else landing.fractions
         self.passed = self.tree.passed(landing.leaves.tolist())
         self.target = model.target_.name
         self.criterion = Criterion(model.criterion)
 
     def account(self) -> Account:
-        """The prediction, a section for each node on the path, and one for the leaves."""
+        """Return the prediction, a section for each node on the path, and one for the leaves."""
         nodes = sorted(k for k in self.passed if self.tree.attribute[k] >= 0)
         notes = self._notes()
         if len(nodes) > _MOST_NODES:
-            notes.append(f"{len(nodes) - _MOST_NODES} more nodes were passed, further down.")
+            notes.append(f"The row passes {len(nodes) - _MOST_NODES} more nodes further down, which are not shown.")
         sections = [self._node(k) for k in nodes[:_MOST_NODES]]
         title, value, posterior = self._prediction()
         return Account(title, value, (*sections, self._leaves()), tuple(notes), posterior)
@@ -96,23 +95,22 @@ class TreeWorking:
         p = self.landing.blended(self.model._probabilities)[0]
         best = int(np.argmax(p.round(12)))
         classes = self.model.classes_.tolist()
-        alone = float(p[best]) == 1.0 and np.count_nonzero(p) == 1
-        title = f"{self.target} = {classes[best]}, with probability {percent(float(p[best]), certain=alone)}."
+        certain = float(p[best]) == 1.0 and np.count_nonzero(p) == 1
+        title = f"{self.target} = {classes[best]} with probability {percent(float(p[best]), certain=certain)}."
         return title, float(p[best]), dict(zip(classes, p.tolist(), strict=True))
 
     def _notes(self) -> list[str]:
         notes = [
-            f"The value of {a.name!r} was never seen in training, and is taken as missing."
+            f"The value of {a.name!r} was never seen in training and is treated as missing."
             for a in self.model.schema_.attributes
             if hasattr(a, "unseen") and int(self.table[a.name][0]) == a.unseen
         ]
         many_classes = not self.criterion.numeric and len(self.model.classes_) > 2
-        if self.model.nominal == "subset" and (many_classes or self.criterion.word == "sd"):
-            notes.append("Two groups of more than eight values are found by a heuristic; there may be better ones.")
+        if self.model.nominal == "subset" and (many_classes or self.criterion.name == "sd"):
+            notes.append("Splits of more than eight values into two groups use a heuristic; better ones may exist.")
         if self.model.thresholds == "binned":
-            notes.append(
-                f"Thresholds are edges of at most {int(self.model.max_bins)} bins, not any number between two rows."
-            )
+            most = int(self.model.max_bins)
+            notes.append(f"Thresholds are the cut points between at most {most} bins; no others were tried.")
         return notes
 
     # -- nodes -----------------------------------------------------------------------
@@ -124,14 +122,14 @@ class TreeWorking:
         return Section(f"{rows}: {self._contents(k)}", self._candidates(k), (self._branch_taken(k),))
 
     def _contents(self, k: int) -> str:
-        """The contents of a node, and its impurity."""
+        """Return the class counts (or mean) of a node and its impurity."""
         cells = self.tree.cells[k]
         if self.criterion.numeric:
             sd = float(np.sqrt(cells[2] / cells[0])) if cells[0] > 0 else 0.0
-            what = f"variance {number(sd * sd)}" if self.criterion.word == "variance" else f"SD {number(sd)}"
+            what = f"variance {number(sd * sd)}" if self.criterion.name == "variance" else f"SD {number(sd)}"
             return f"mean {number(float(cells[1]))}, {what}"
-        word = "Gini" if self.criterion.word == "gini" else "entropy"
-        return f"{self._counts(cells)}; {word} {number(float(self.criterion.impurity(cells)))}"
+        measure = "Gini" if self.criterion.name == "gini" else "entropy"
+        return f"{self._counts(cells)}; {measure} {number(float(self.criterion.impurity(cells)))}"
 
     def _counts(self, cells: Any) -> str:
         shown = self._shown()
@@ -139,16 +137,16 @@ class TreeWorking:
         rest = len(cells) - len(shown)
         if rest:
             others = float(cells.sum() - cells[shown].sum())
-            counts.append(f"{number(others)} of {rest} others")
+            counts.append(f"{number(others)} of {rest} other classes")
         return ", ".join(counts)
 
     def _shown(self) -> list[int]:
-        """The classes that are written out: the most probable ones, in their order."""
+        """Return the codes of the classes that are shown: the most probable ones."""
         p = self.landing.blended(self.model._probabilities)[0]
         return sorted(np.argsort(-p, kind="stable")[:_MOST_CLASSES].tolist())
 
     def _candidates(self, k: int) -> Grid:
-        """The gain of every attribute."""
+        """Return the table of candidate splits with their gains."""
         gains, scores, cuts = self.tree.candidates(k)
         chosen = int(self.tree.attribute[k])
         order = np.arange(len(gains))
@@ -179,7 +177,7 @@ class TreeWorking:
         return _STRATEGIES[self.model.nominal]
 
     def _branch_taken(self, k: int) -> str:
-        """Which branch the row took, or branches."""
+        """Return the branch or branches that the row takes."""
         below = [c for c in self.tree.children_of(k) if c in self.passed]
         j = int(self.tree.attribute[k])
         feature = self.features[j]
@@ -187,27 +185,30 @@ class TreeWorking:
             condition = condition_of(self.tree, self.features, below[0])
             column = columns_of(self.features, self.table, [j])[j]
             if condition.missing:
-                return str(condition) if condition.holds(column, feature)[0] else f"{feature.name} is unknown here"
+                if condition.holds(column, feature)[0]:
+                    return str(condition)
+                return f"{feature.name} has a value not seen at this node: the branch of missing values"
             if not condition.holds(column, feature)[0]:
-                lost = "unknown here" if feature.nominal and column[0] < len(feature.attribute.values) else "missing"
-                return f"{feature.name} is {lost}: the branch with most rows, {condition}"
+                unseen = feature.nominal and column[0] < len(feature.attribute.values)
+                why = "has a value not seen at this node" if unseen else "is missing"
+                return f"{feature.name} {why}: the branch with the most rows, {condition}"
             if feature.nominal:
                 return str(condition)
-            return f"{condition}: it is {number(float(column[0]))}"
-        shares = self.tree.shares(self.model._node_weights)
-        parts = [f"{condition_of(self.tree, self.features, c).short} {number(float(shares[c]))}" for c in below]
-        return f"{feature.name} is missing, so the row goes down every branch, in shares: {', '.join(parts)}"
+            return f"{condition}: the value is {number(float(column[0]))}"
+        fractions = self.tree.fractions(self.model._node_weights)
+        parts = [f"{condition_of(self.tree, self.features, c).short} {number(float(fractions[c]))}" for c in below]
+        return f"{feature.name} is missing, so the row goes down every branch, in fractions: {', '.join(parts)}"
 
     # -- leaves ----------------------------------------------------------------------
 
     def _leaves(self) -> Section:
-        order = np.argsort(-self.shares, kind="stable")[:_MOST_LEAVES]
+        order = np.argsort(-self.fractions, kind="stable")[:_MOST_LEAVES]
         leaves = self.landing.leaves[order].tolist()
         several = len(self.landing.leaves) > 1
         table: dict[str, list[Any]] = {}
         if several:
             table["leaf"] = [" and ".join(map(str, conditions_to(self.tree, self.features, k))) for k in leaves]
-            table["share"] = self.shares[order].tolist()
+            table["fraction"] = self.fractions[order].tolist()
         table["rows"] = self.model._node_weights[leaves].tolist()
         lines: list[str] = []
         if self.criterion.numeric:
@@ -222,11 +223,11 @@ class TreeWorking:
             blend = self.landing.blended(p)[0]
             total = ", ".join(f"P({name}) = {number(float(blend[c]))}" for c, name in names.items())
         if (self.model._node_weights[leaves] <= 0).any():
-            lines.append("No training row reached a leaf without rows; it predicts as its parent does.")
+            lines.append("A leaf that no training row reached predicts as its parent does.")
         if len(self.landing.leaves) > len(order):
-            lines.append(f"and {len(self.landing.leaves) - len(order)} leaves with smaller shares")
+            lines.append(f"and {len(self.landing.leaves) - len(order)} leaves with smaller fractions")
         if several:
-            lines.append(f"sum of the leaves' predictions times their shares: {total}")
+            lines.append(f"average of the leaves' predictions, weighted by fraction: {total}")
         smoothed = "unsmoothed" if self.criterion.numeric else str(smoothing_of(self.model.smoothing))
         if smoothed != "unsmoothed":
             lines.append(f"P is smoothed: {smoothed}")

@@ -1,4 +1,4 @@
-"""Workings: an answer's parts as data, and their renderings. The only place that rounds."""
+"""Workings: the steps of a prediction as data, and their text, LaTeX and HTML. Only this package rounds."""
 
 from countwise.working.grid import Grid
 from countwise.working.sections import Account, Section

@@ -1,4 +1,4 @@
-"""Small charts as text, for terminals: lines over two axes, and bars."""
+"""Line charts and bar charts as text, for terminals."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from countwise.working.numbers import number
 
-__all__ = ["bar_chart", "line_chart", "speaks_unicode"]
+__all__ = ["bar_chart", "line_chart", "supports_unicode"]
 
 Points = Sequence[tuple[float, float]]
 _MARKS = ("●○▲△■□◆◇", "*o+x#@%&")
@@ -16,13 +16,13 @@ _DOTS = ("·", ".")
 _BLOCKS = " ▏▎▍▌▋▊▉█"
 
 
-def speaks_unicode(encoding: str | None) -> bool:
-    """Whether all marks of the charts can be written in an encoding.
+def supports_unicode(encoding: str | None) -> bool:
+    """Return whether an encoding has all characters that the charts use.
 
     Examples
     --------
-    >>> from countwise.working.charts import speaks_unicode
-    >>> speaks_unicode("utf-8"), speaks_unicode("ascii"), speaks_unicode("cp1252"), speaks_unicode(None)
+    >>> from countwise.working.charts import supports_unicode
+    >>> supports_unicode("utf-8"), supports_unicode("ascii"), supports_unicode("cp1252"), supports_unicode(None)
     (True, False, False, False)
     """
     try:
@@ -44,22 +44,27 @@ def line_chart(
     log_x: bool = False,
     unicode: bool = True,
 ) -> str:
-    """Lines through points, each with a mark of its own.
+    """Draw lines through points, with a different mark for each series.
 
     Parameters
     ----------
     series : mapping of str to sequence of (x, y)
-        Points that are no numbers, or infinite, are left out. What comes first is drawn last, on top.
+        Points of each series. NaN and infinite points are skipped. The first series is drawn on top.
     width, height : int
-        In characters, with the axes.
+        Size in characters, including the axes.
     x_label, y_label : str
-        Below, and above.
+        Labels below the x axis and above the y axis.
     x_range, y_range : (float, float), optional
-        From the points by default.
+        Limits of the axes. By default, the range of the points.
     log_x : bool, default=False
-        Whether x goes by its logarithm.
+        Whether the x axis is logarithmic.
     unicode : bool, default=True
-        Else plain ASCII.
+        Whether to draw with Unicode characters; plain ASCII otherwise.
+
+    Returns
+    -------
+    str
+        The chart, or "(nothing to draw)" if there is no finite point.
 
     Examples
     --------
@@ -80,8 +85,8 @@ def line_chart(
     every = [point for points in shown.values() for point in points]
     if not every:
         return "(nothing to draw)"
-    xs, ys = x_range or _ends([x for x, _ in every]), _spread(*(y_range or _ends([y for _, y in every])))
-    ticks = {r: _told(ys[1] - r / (height - 1) * (ys[1] - ys[0])) for r in (0, height // 2, height - 1)}
+    xs, ys = x_range or _ends([x for x, _ in every]), _widened(*(y_range or _ends([y for _, y in every])))
+    ticks = {r: _tick(ys[1] - r / (height - 1) * (ys[1] - ys[0])) for r in (0, height // 2, height - 1)}
     margin = max(map(len, ticks.values()))
     columns = max(width - margin - 2, 8)
     marks = _MARKS[0 if unicode else 1]
@@ -90,12 +95,12 @@ def line_chart(
     lines = [f"{' ' * (margin + 1)}{y_label}".rstrip()] if y_label else []
     lines += [f"{ticks.get(r, ''):>{margin}} {bar}{''.join(line)}".rstrip() for r, line in enumerate(cells)]
     lines += [f"{' ' * margin} {corner}{dash * columns}", " " * (margin + 2) + _below(*xs, x_label, columns)]
-    told = [f"{marks[i % len(marks)]} {name}" for i, name in enumerate(shown) if name]
-    return "\n".join([*lines, *_legend(told, width)])
+    labels = [f"{marks[i % len(marks)]} {name}" for i, name in enumerate(shown) if name]
+    return "\n".join([*lines, *_legend(labels, width)])
 
 
 def _legend(entries: Sequence[str], width: int) -> list[str]:
-    """As many entries on a line as there is room for."""
+    """Fill lines of at most `width` characters with the entries."""
     lines: list[str] = []
     for entry in entries:
         if lines and len(lines[-1]) + 2 + len(entry) <= width:
@@ -119,7 +124,7 @@ def _drawn(
     marks: str,
     dot: str,
 ) -> list[list[str]]:
-    """The cells of the picture: all lines, then all marks, so that no line runs over a mark."""
+    """Draw all lines, then all marks, so that no line covers a mark."""
     scale = math.log if log_x else float
     left, right = scale(xs[0]), scale(xs[1])
     cells = [[" "] * columns for _ in range(height)]
@@ -133,7 +138,7 @@ def _drawn(
     for places in placed:
         _join(cells, places, dot)
     for i, places in reversed(list(enumerate(placed))):
-        # where there are many points, marks on all of them would hide the other lines
+        # with many points, a mark on each of them would hide the other lines
         few = places if len(places) <= columns // 2 else places[i :: max(len(places) // 12, 1)]
         for c, r in few:
             cells[r][c] = marks[i % len(marks)]
@@ -141,16 +146,16 @@ def _drawn(
 
 
 def _join(cells: list[list[str]], places: Sequence[tuple[int, int]], dot: str) -> None:
-    """Dots from each place to the next, in every column and every row between."""
+    """Draw dots from each place to the next."""
     for (c0, r0), (c1, r1) in pairwise(places):
         steps = max(abs(c1 - c0), abs(r1 - r0))
         for step in range(steps + 1):
-            share = step / max(steps, 1)
-            cells[round(r0 + share * (r1 - r0))][round(c0 + share * (c1 - c0))] = dot
+            t = step / max(steps, 1)
+            cells[round(r0 + t * (r1 - r0))][round(c0 + t * (c1 - c0))] = dot
 
 
-def _spread(low: float, high: float) -> tuple[float, float]:
-    """A range that has a length."""
+def _widened(low: float, high: float) -> tuple[float, float]:
+    """Return limits with low < high, so that a constant series can be drawn."""
     if high > low:
         return low, high
     reach = abs(low) * 0.1 or 1.0
@@ -158,7 +163,7 @@ def _spread(low: float, high: float) -> tuple[float, float]:
 
 
 def _below(low: float, high: float, label: str, columns: int) -> str:
-    """The ends of the x axis, its name between them if there is room."""
+    """Return the limits of the x axis, with its label between them if it fits."""
     left, right = number(low), number(high)
     room = columns - len(left) - len(right)
     if room < 1:
@@ -167,7 +172,7 @@ def _below(low: float, high: float, label: str, columns: int) -> str:
     return left + middle.center(room) + right
 
 
-def _told(value: float) -> str:
+def _tick(value: float) -> str:
     return number(float(f"{value:.3g}"))
 
 
@@ -175,20 +180,25 @@ def bar_chart(
     bars: Mapping[str, float], *, width: int = 64, notes: Sequence[str] = (), most: float | None = None,
     unicode: bool = True,
 ) -> str:  # fmt: skip
-    """A line for each value, with a bar as long as it is large.
+    """Draw a horizontal bar for each value.
 
     Parameters
     ----------
     bars : mapping of str to float
-        Values of 0 or more; one that is no number has no bar.
+        Values >= 0. NaN has no bar.
     width : int
-        In characters, with names and notes.
+        Width in characters, including names and notes.
     notes : sequence of str, optional
-        To be written behind each bar; the value by default.
+        Text after each bar. By default, the value.
     most : float, optional
-        The value of a bar of full length; the largest by default.
+        Value of a bar of full length. By default, the largest value.
     unicode : bool, default=True
-        Else plain ASCII.
+        Whether to draw with Unicode characters; plain ASCII otherwise.
+
+    Returns
+    -------
+    str
+        One line for each bar.
 
     Examples
     --------
@@ -197,19 +207,19 @@ def bar_chart(
     north ############ 4
     east  ####         1.5
     """
-    told = list(notes) or ["?" if math.isnan(value) else number(value) for value in bars.values()]
+    labels = list(notes) or ["?" if math.isnan(value) else number(value) for value in bars.values()]
     margin = max((len(name) for name in bars), default=0)
-    room = max(width - margin - 2 - max(map(len, told), default=0), 4)
+    room = max(width - margin - 2 - max(map(len, labels), default=0), 4)
     largest = most if most is not None else max((v for v in bars.values() if math.isfinite(v)), default=0.0)
     lines = []
-    for (name, value), note in zip(bars.items(), told, strict=True):
-        share = 0.0 if math.isnan(value) or largest <= 0 else min(max(value / largest, 0.0), 1.0)
-        lines.append(f"{name:<{margin}} {_bar(share, room, unicode):<{room}} {note}".rstrip())
+    for (name, value), note in zip(bars.items(), labels, strict=True):
+        length = 0.0 if math.isnan(value) or largest <= 0 else min(max(value / largest, 0.0), 1.0)
+        lines.append(f"{name:<{margin}} {_bar(length, room, unicode):<{room}} {note}".rstrip())
     return "\n".join(lines)
 
 
-def _bar(share: float, room: int, unicode: bool) -> str:
+def _bar(length: float, room: int, unicode: bool) -> str:
     if not unicode:
-        return "#" * round(share * room)
-    eighths = round(share * room * 8)
+        return "#" * round(length * room)
+    eighths = round(length * room * 8)
     return "█" * (eighths // 8) + _BLOCKS[eighths % 8].strip()

@@ -1,4 +1,4 @@
-"""A small labeled table that prints well anywhere and turns into any frame."""
+"""A small table with named columns that prints as text or HTML and converts to a data frame."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ __all__ = ["Grid"]
 
 
 def shown(cell: Any) -> str:
-    """A cell as text; nothing for what is not there."""
+    """Return a value as text; None and NaN become an empty string."""
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return ""
     return number(cell) if type(cell) is float else str(cell)
 
 
 _NUMBER = re.compile(r"(?P<whole>[-+−]?[0-9]+([ ,][0-9]{3})*|(?=\.[0-9]))(?P<rest>(\.[0-9]+)?(e[-+]?[0-9]+)?( ?%)?)")
-_LEAST = 10  # characters of a column of texts that is wrapped, with the blanks behind it
+_LEAST = 10  # least width of a wrapped text column, including the two blanks after it
 _NO_NUMBER = ("", "undefined", "infinite", "-infinite", "inf", "-inf")
 
 
 def cell_width(text: str) -> int:
-    """The width of a text on a terminal, where some characters take two places."""
+    """Return the width of a text on a terminal, where some characters take two columns."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len
@@ -35,7 +35,7 @@ def cell_width(text: str) -> int:
 
 
 def _padded(texts: list[str], *, right: bool = False) -> list[str]:
-    """The texts with blanks, all of one width."""
+    """Pad the texts with blanks to equal width."""
     widths = [cell_width(text) for text in texts]
     most = max(widths, default=0)
     blanks = [" " * (most - width) for width in widths]
@@ -43,7 +43,7 @@ def _padded(texts: list[str], *, right: bool = False) -> list[str]:
 
 
 def _aligned(name: str, texts: list[str]) -> tuple[bool, list[str]]:
-    """Whether a column is of numbers; its head and cells, all of one width."""
+    """Return whether a column is numeric, and its header and values padded to equal width."""
     found = [_NUMBER.fullmatch(text) for text in texts]
     if not any(found) or any(
         match is None and text not in _NO_NUMBER for match, text in zip(found, texts, strict=True)
@@ -57,7 +57,7 @@ def _aligned(name: str, texts: list[str]) -> tuple[bool, list[str]]:
 
 
 def _wrapped(columns: list[tuple[bool, list[str]]], width: int) -> str:
-    """Aligned columns in a table of at most this width; texts are wrapped, numbers are not."""
+    """Lay out aligned columns in at most `width` characters; texts are wrapped, numbers are not."""
     from io import StringIO
 
     from rich.console import Console
@@ -75,12 +75,14 @@ def _wrapped(columns: list[tuple[bool, list[str]]], width: int) -> str:
 
 
 class Grid(Mapping[str, list[Any]]):
-    """Columns of cells, readable as text, HTML or a frame.
+    """Small table with named columns that prints as text or HTML and converts to a data frame.
+
+    A grid is a mapping from column names to lists of values.
 
     Parameters
     ----------
     columns : mapping of str to list
-        All of one length.
+        Values of each column. All columns have the same length.
 
     Examples
     --------
@@ -105,15 +107,46 @@ class Grid(Mapping[str, list[Any]]):
 
     @property
     def n_rows(self) -> int:
-        """The number of rows."""
+        """Number of rows."""
         return len(next(iter(self._columns.values()), []))
 
     def rows(self) -> list[tuple[Any, ...]]:
-        """The cells row by row."""
+        """Return the rows of the table.
+
+        Returns
+        -------
+        list of tuple
+            The values of each row.
+
+        Examples
+        --------
+        >>> from countwise.working import Grid
+        >>> Grid({"wind": ["north", "east"], "n": [3, 4]}).rows()
+        [('north', 3), ('east', 4)]
+        """
         return list(zip(*self._columns.values(), strict=True))
 
     def text(self, width: int | None = None) -> str:
-        """As plain text, numbers aligned at the decimal point; texts are wrapped to fit into `width` characters."""
+        """Return the table as plain text, with numbers aligned at the decimal point.
+
+        Parameters
+        ----------
+        width : int or None, default=None
+            Text columns are wrapped so that the table fits into this many characters. If None, nothing is wrapped.
+
+        Returns
+        -------
+        str
+            The table, with the column names in the first line.
+
+        Examples
+        --------
+        >>> from countwise.working import Grid
+        >>> print(Grid({"wind": ["north", "east"], "speed": [3.5, 12]}).text())
+        wind   speed
+        north    3.5
+        east    12
+        """
         columns = [_aligned(name, [shown(cell) for cell in cells]) for name, cells in self._columns.items()]
         wide = [(cell_width(cells[0]) + 2, numeric) for numeric, cells in columns]
         least = sum(w if numeric else min(w, _LEAST) for w, numeric in wide) - 2
@@ -133,12 +166,28 @@ class Grid(Mapping[str, list[Any]]):
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
     def to_frame(self, kind: str = "pandas") -> Any:
-        """The same as a frame of the named library."""
+        """Return the table as a data frame.
+
+        Parameters
+        ----------
+        kind : {'pandas', 'polars', 'pyarrow'}, default='pandas'
+            Library of the returned frame. It must be installed.
+
+        Returns
+        -------
+        pandas.DataFrame, polars.DataFrame or pyarrow.Table
+            The table with the same columns.
+
+        Examples
+        --------
+        >>> from countwise.working import Grid
+        >>> Grid({"wind": ["north", "east"], "n": [3, 4]}).to_frame("pandas").shape
+        (2, 2)
+        """
         import importlib
 
-        from countwise.errors import OptionError
+        from countwise.errors import check_value
 
-        if kind not in ("pandas", "polars", "pyarrow"):
-            raise OptionError(f"to_frame({kind!r}) is unknown.", hint="give 'pandas', 'polars' or 'pyarrow'.")
+        check_value("kind", kind, ("pandas", "polars", "pyarrow"))
         library = importlib.import_module(kind)
         return library.table(self._columns) if kind == "pyarrow" else library.DataFrame(self._columns)

@@ -1,4 +1,4 @@
-"""A working as HTML: a table with bars, readable without color, complete in itself."""
+"""A working as HTML: a table with bars that needs no external style sheet and is readable without color."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from html import escape
 
 from countwise.working.numbers import fraction, percent, probability, signed
 from countwise.working.steps import Step
-from countwise.working.text import columns, factor_text, folded, left_out_lines
+from countwise.working.text import columns, factor_text, folded, unused_lines
 from countwise.working.working import Working
 
 __all__ = ["STYLE", "render"]
@@ -32,7 +32,7 @@ background:linear-gradient(#999,#999) 50% 0/1px 100% no-repeat}
 
 
 def render(working: Working) -> str:
-    """The table of factors, the answer, and what stands beside it."""
+    """Return the prediction, the table of factors, the notes and the sections as HTML."""
     shown = columns(working)
     steps, rest = folded(working)
     widest = max((abs(s.log_odds(working.chosen, working.rival)) for s in (working.prior, *steps)), default=1.0)
@@ -55,9 +55,9 @@ def render(working: Working) -> str:
         )
     )
     rows.append(
-        _cells("share", [_with(working.exact_posterior[c], working.share(c)) for c in shown], working, shown, "")
+        _cells("posterior", [_with(working.exact_posterior[c], working.share(c)) for c in shown], working, shown, "")
     )
-    against = f"speaks for {working.answer} against {working.classes[working.rival]}"
+    against = f"log-odds {working.answer} : {working.classes[working.rival]}"
     head = "".join(f"<th{_won(c, working)}>{escape(f'{working.target} = {working.classes[c]}')}</th>" for c in shown)
     titles = f"<tr><th></th><th>{escape(against)}</th>{head}</tr>"
     table = f"<table><thead>{titles}</thead><tbody>{''.join(rows)}</tbody></table>"
@@ -93,15 +93,19 @@ def _bar(odds: float, scale: float) -> str:
 
 def _verdict(working: Working) -> str:
     p = working.share(working.chosen)
-    line = f"<b>{escape(f'{working.target} = {working.answer}')}</b>, with probability <b>{p}</b>"
+    line = f"<b>{escape(f'{working.target} = {working.answer}')}</b> with probability <b>{p}</b>"
     if working.interval is not None:
         low, high = working.interval[working.chosen]
-        line += f"; {100 * working.level:.0f} % credible from {percent(low)} to {percent(high)}"
+        line += f" ({100 * working.level:.0f} % credible interval {percent(low)} to {percent(high)})"
     return f"<p>{line}.</p>"
 
 
 def _beside(working: Working) -> str:
-    items = [f"Left out: {told}." for told in left_out_lines(working)]
-    items += [*working.notes, *(f"{change}." for change in working.changes)]
-    listed = "<ul>" + "".join(f"<li>{escape(item)}</li>" for item in items) + "</ul>" if items else ""
-    return listed + "".join(section.html() for section in working.sections)
+    html = _list([*(f"Not used: {line}." for line in unused_lines(working)), *working.notes])
+    if working.changes:
+        html += "<p>What would change the prediction:</p>" + _list([f"{change}." for change in working.changes])
+    return html + "".join(section.html() for section in working.sections)
+
+
+def _list(items: list[str]) -> str:
+    return "<ul>" + "".join(f"<li>{escape(item)}</li>" for item in items) + "</ul>" if items else ""

@@ -1,4 +1,4 @@
-"""A working as LaTeX, for a slide or a paper (needs amsmath)."""
+"""A working as LaTeX; the document must load amsmath."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SPECIAL = {
 
 
 def render(working: Working) -> str:
-    """One line a class: prior, factors, product; then the posterior."""
+    """Return one line for each class with prior, factors and product, then one for each posterior."""
     steps, rest = folded(working, most=12)
     lines = []
     for c in columns(working):
@@ -46,7 +46,7 @@ def render(working: Working) -> str:
 
 
 def section_latex(section: Section) -> str:
-    """A table, and what comes of it."""
+    """Return the title, the table and the lines of a section."""
     head = " & ".join(rf"\text{{{escaped(name)}}}" for name in section.table)
     rows = [" & ".join(_cell(shown(cell)) for cell in row) for row in section.table.rows()]
     table = [
@@ -54,13 +54,13 @@ def section_latex(section: Section) -> str:
         "  " + " \\\\\n  ".join([head, *rows]),
         r"\end{array}",
     ]
-    words = [rf"\noindent {escaped(line)}\\" for line in section.lines]
+    lines = [rf"\noindent {escaped(line)}\\" for line in section.lines]
     body = [r"\[", *table, r"\]"] if section.table.n_rows else []
-    return "\n".join([rf"\noindent\textbf{{{escaped(section.title)}}}", *body, *words])
+    return "\n".join([rf"\noindent\textbf{{{escaped(section.title)}}}", *body, *lines])
 
 
 def _cell(text: str) -> str:
-    """A number as a formula, any other cell as text."""
+    """Return a number as math and any other value as text."""
     try:
         float(text)
     except ValueError:
@@ -68,8 +68,8 @@ def _cell(text: str) -> str:
     return _power(text)
 
 
-def escaped(words: str) -> str:
-    return "".join(_SPECIAL.get(letter, letter) for letter in words)
+def escaped(text: str) -> str:
+    return "".join(_SPECIAL.get(letter, letter) for letter in text)
 
 
 def _over(short: str) -> str:

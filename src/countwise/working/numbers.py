@@ -1,4 +1,4 @@
-"""The only place that rounds: numbers as people write them."""
+"""Rounding: numbers, probabilities, percentages and log-odds as text."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import Self
 
 __all__ = ["Worked", "fraction", "number", "percent", "probability", "signed"]
 
-_LONG = 10**9  # a fraction whose parts are larger than this is not one that a person checks
+_LONG = 10**9  # fractions with a larger numerator or denominator are shown as decimals only
 
 
 class Worked(float):
-    """A number that knows how it came about: it counts as the number and prints with its working.
+    """A float that prints together with its derivation, such as ``3/5 = 0.6``.
 
     Examples
     --------
     >>> from countwise.working.numbers import Worked
-    >>> share = Worked(0.6, "3/5")
-    >>> share + 0, str(share)
+    >>> p = Worked(0.6, "3/5")
+    >>> p + 0, str(p)
     (0.6, '3/5 = 0.6')
     """
 
     text: str
 
     def __new__(cls, value: float, text: str) -> Self:
-        """The number, and the text of its working."""
+        """Create the number with the text of its derivation."""
         made = super().__new__(cls, value)
         made.text = text
         return made
@@ -38,7 +38,7 @@ class Worked(float):
 
 
 def number(value: float) -> str:
-    """At most six figures, without idle zeros.
+    """Return a number with at most six significant digits and no trailing zeros.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def number(value: float) -> str:
 
 
 def percent(p: float, *, certain: bool = False) -> str:
-    """A probability as a percentage that never claims certainty it does not have.
+    """Return a probability as a percentage; 0 % and 100 % only if it is certain.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def percent(p: float, *, certain: bool = False) -> str:
 
 
 def probability(log: float) -> str:
-    """exp(log) in six figures, also where it is too small for a float.
+    """Return exp(log) with six significant digits, also where it underflows or overflows a float.
 
     Examples
     --------
@@ -90,14 +90,14 @@ def probability(log: float) -> str:
 
 
 def fraction(value: Fraction) -> str | None:
-    """A fraction as text, if a person could check it."""
+    """Return a fraction as text, or None if its numerator or denominator is too long to read."""
     if abs(value.numerator) > _LONG or value.denominator > _LONG:
         return None
     return str(value)
 
 
 def signed(value: float) -> str:
-    """A log-odds with its sign.
+    """Return a log-odds with its sign and three decimals.
 
     Examples
     --------

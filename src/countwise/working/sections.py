@@ -1,4 +1,4 @@
-"""Sections: tables that stand under an answer, and answers that are nothing but tables."""
+"""Sections of a working, and workings of predictions that are not a product of factors."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ __all__ = ["Account", "Section"]
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A table with a title, and what follows from it.
+    """Titled table of a working, with the conclusions drawn from it.
 
     Parameters
     ----------
     title : str
-        What is shown.
+        Title of the section.
     table : Grid
-        The numbers, whole; they are rounded when they are written.
-    lines : tuple of str
-        What comes of them.
+        Unrounded numbers. They are rounded when the section is rendered.
+    lines : tuple of str, default=()
+        Sentences shown below the table.
 
     Examples
     --------
@@ -40,7 +40,27 @@ class Section:
     lines: tuple[str, ...] = ()
 
     def text(self, width: int | None = None) -> str:
-        """As plain text, wrapped to fit into `width` characters."""
+        """Return the section as plain text.
+
+        Parameters
+        ----------
+        width : int or None, default=None
+            The table is wrapped to fit into this many characters. If None, nothing is wrapped.
+
+        Returns
+        -------
+        str
+            Title, table and lines.
+
+        Examples
+        --------
+        >>> from countwise.working import Grid, Section
+        >>> print(Section("counts", Grid({"class": ["yes", "no"], "n": [9, 5]})).text(40))
+        counts
+          class  n
+          yes    9
+          no     5
+        """
         table = self.table.text(None if width is None else width - 2) if self.table.n_rows else ""
         body = [*(table.split("\n") if table else []), *self.lines]
         return "\n".join([self.title, *(f"  {line}".rstrip() for line in body)])
@@ -49,32 +69,68 @@ class Section:
         return self.text()
 
     def html(self) -> str:
-        """For a page or a notebook."""
+        """Return the section as HTML.
+
+        Returns
+        -------
+        str
+            Title, table and lines.
+
+        Examples
+        --------
+        >>> from countwise.working import Grid, Section
+        >>> Section("counts", Grid({}), ("n = 14",)).html()
+        '<h4>counts</h4><p>n = 14</p>'
+        """
         table = self.table._repr_html_() if self.table.n_rows else ""
         lines = "".join(f"<p>{escape(line)}</p>" for line in self.lines)
         return f"<h4>{escape(self.title)}</h4>{table}{lines}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return the section as plain data.
+
+        Returns
+        -------
+        dict
+            Keys `title`, `table` (a dict of columns) and `lines`.
+
+        Examples
+        --------
+        >>> from countwise.working import Grid, Section
+        >>> Section("counts", Grid({"n": [9, 5]})).to_dict()
+        {'title': 'counts', 'table': {'n': [9, 5]}, 'lines': []}
+        """
         return {"title": self.title, "table": dict(self.table), "lines": list(self.lines)}
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """How an answer that is no product of factors came about: a density, a distance, a path down a tree.
+    """Working of a prediction that is not a product of factors: a density, a distance, a path in a tree.
 
     Parameters
     ----------
     answer : str
-        The number in a sentence.
+        The prediction as a sentence.
     value : float
-        The number.
+        The predicted number, or the posterior of the predicted class.
     sections : tuple of Section
-        How it came about.
-    notes : tuple of str
-        What a reader should know.
-    posterior : dict or None
-        P(class | row), if a class is told.
+        Steps of the computation.
+    notes : tuple of str, default=()
+        Remarks for the reader.
+    posterior : dict or None, default=None
+        P(class | row) of each class. None if the model does not predict a class.
+
+    Examples
+    --------
+    >>> from countwise.working import Account, Grid, Section
+    >>> votes = Section("votes", Grid({"class": ["yes", "no"], "n": [2, 1]}))
+    >>> print(Account("play = yes", 2 / 3, (votes,)))
+    play = yes
+    <BLANKLINE>
+    votes
+      class  n
+      yes    2
+      no     1
     """
 
     answer: str
@@ -89,19 +145,62 @@ class Account:
     __repr__ = __str__
 
     def text(self, width: int | None = None) -> str:
-        """As plain text; tables are wrapped to fit into `width` characters."""
+        """Return the working as plain text.
+
+        Parameters
+        ----------
+        width : int or None, default=None
+            Tables are wrapped to fit into this many characters. If None, nothing is wrapped.
+
+        Returns
+        -------
+        str
+            The prediction, the sections and the notes.
+
+        Examples
+        --------
+        >>> from countwise.working import Account
+        >>> print(Account("play = yes", 1.0, (), ("All rows are equally near.",)).text())
+        play = yes
+        <BLANKLINE>
+        Note: All rows are equally near.
+        """
         sections = (section.text(width) for section in self.sections)
         return "\n\n".join([self.answer, *sections, *(f"Note: {note}" for note in self.notes)])
 
     def latex(self) -> str:
-        """For a paper or a slide."""
+        r"""Return the working as LaTeX; the document must load amsmath.
+
+        Returns
+        -------
+        str
+            The prediction, the sections and the notes.
+
+        Examples
+        --------
+        >>> from countwise.working import Account
+        >>> print(Account("play = yes", 1.0, ()).latex())
+        \noindent play = yes\\
+        """
         from countwise.working.latex import escaped, section_latex
 
         lines = [rf"\noindent {escaped(line)}\\" for line in (self.answer, *self.notes)]
         return "\n".join([lines[0], *(section_latex(s) for s in self.sections), *lines[1:]])
 
     def html(self) -> str:
-        """For a page or a notebook."""
+        """Return the working as HTML that needs no external style sheet.
+
+        Returns
+        -------
+        str
+            The prediction, the sections and the notes, with their style.
+
+        Examples
+        --------
+        >>> from countwise.working import Account
+        >>> "<b>play = yes</b>" in Account("play = yes", 1.0, ()).html()
+        True
+        """
         from countwise.working.html import STYLE
 
         notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
@@ -113,7 +212,19 @@ class Account:
         return self.html()
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data; every number unrounded."""
+        """Return the working as plain data with unrounded numbers.
+
+        Returns
+        -------
+        dict
+            Keys `answer`, `value`, `sections`, `notes`, and `posterior` if there is one.
+
+        Examples
+        --------
+        >>> from countwise.working import Account
+        >>> Account("play = yes", 1.0, ()).to_dict()
+        {'answer': 'play = yes', 'value': 1.0, 'sections': [], 'notes': []}
+        """
         return {
             "answer": self.answer,
             "value": self.value,

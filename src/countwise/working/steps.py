@@ -1,7 +1,4 @@
-"""Steps: the parts of an answer before they are summed, as data.
-
-Numbers are kept whole here; only the renderings round.
-"""
+"""Steps: the factors of a prediction as data. Numbers are unrounded; only the renderings round them."""
 
 from __future__ import annotations
 
@@ -14,20 +11,28 @@ __all__ = ["Factor", "Step"]
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """One class's factor for one attribute: P(attribute = value | class).
+    """Factor of one attribute for one class: P(attribute = value | class).
 
     Parameters
     ----------
     log : float
-        Its natural logarithm, as it enters the sum.
+        Natural logarithm of the factor.
     text : str
-        How a lecture would write it: ``2/9`` or ``φ(66; 73, 6.164)``.
+        The factor as a formula: ``2/9`` or ``φ(66; 73, 6.164)``.
     latex : str
-        The same for a formula.
-    fraction : Fraction or None
-        The exact value, where counts and smoothing are whole.
-    count, total : float or None
-        What was counted, and out of how many.
+        The same formula in LaTeX.
+    fraction : Fraction or None, default=None
+        Exact value, if counts and smoothing are integers.
+    count, total : float or None, default=None
+        Numerator and denominator, if the factor is a relative frequency.
+
+    Examples
+    --------
+    >>> import math
+    >>> from countwise.working import Factor
+    >>> factor = Factor(math.log(2 / 9), "2/9", r"\\frac{2}{9}", count=2, total=9)
+    >>> factor.text, round(math.exp(factor.log), 4)
+    ('2/9', 0.2222)
     """
 
     log: float
@@ -38,7 +43,19 @@ class Factor:
     total: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return the factor as plain data.
+
+        Returns
+        -------
+        dict
+            Keys `log`, `text`, `fraction`, `count` and `total`.
+
+        Examples
+        --------
+        >>> from countwise.working import Factor
+        >>> Factor(0.0, "3/3", "1", count=3, total=3).to_dict()
+        {'log': 0.0, 'text': '3/3', 'fraction': None, 'count': 3, 'total': 3}
+        """
         return {
             "log": self.log,
             "text": self.text,
@@ -50,24 +67,31 @@ class Factor:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One attribute's part in an answer: a factor for each class, or the reason why there is none.
+    """Contribution of one attribute to a prediction: a factor for each class, or the reason why it is not used.
 
     Parameters
     ----------
     attribute : str
-        Its name.
+        Name of the attribute.
     value : str
-        The value as written.
-    factors : tuple of Factor
-        One a class; empty if the factor is left out.
-    state : {"known", "missing", "never seen", "constant", "redundant"}
-        Why a factor is left out, if it is.
-    rule : str
-        The law behind the factors: ``categorical, Laplace 1``.
-    word : str
-        For a text: the word that this step is about.
-    given : str
-        What it depends on beside the class, and is known: ``wind = Weak``.
+        Value of the attribute, as shown.
+    factors : tuple of Factor, default=()
+        One factor for each class. Empty if the attribute is not used.
+    state : {'known', 'missing', 'never seen', 'constant', 'redundant'}, default='known'
+        Why the attribute is not used; 'known' if it is used.
+    rule : str, default=''
+        Distribution of the attribute: ``categorical, Laplace 1``.
+    word : str, default=''
+        Word of a text column that the step is about.
+    given : str, default=''
+        Observed parents of the attribute beside the class: ``wind = Weak``.
+
+    Examples
+    --------
+    >>> from countwise.working import Step
+    >>> step = Step("humidity", "?", state="missing")
+    >>> step.event, step.absence
+    ('humidity = ?', 'missing')
     """
 
     attribute: str
@@ -80,35 +104,81 @@ class Step:
 
     @property
     def absence(self) -> str:
-        """Why the factor is left out, in words."""
-        words = {
-            "missing": "missing",
+        """Reason why the attribute is not used."""
+        reasons = {
             "never seen": "never seen in training",
             "constant": "the same in all rows",
-            "redundant": "told by other columns, or without spread",
+            "redundant": "constant or a linear combination of other columns",
         }
-        return words[self.state]
+        return reasons.get(self.state, self.state)
 
     @property
     def event(self) -> str:
-        """What the factor is the probability of."""
+        """Event whose probability the factors are: ``humidity = High``, or ``comment: refund`` for a word."""
         if self.word:
             return f"{self.attribute}: {self.word}"
         return f"{self.attribute} = {self.value}" if self.value else self.attribute
 
     def written(self, target: str) -> str:
-        """The factor as a lecture writes it: ``P(humidity = High | play, wind = Weak)``."""
+        """Return the conditional probability as a formula.
+
+        Parameters
+        ----------
+        target : str
+            Name of the target.
+
+        Returns
+        -------
+        str
+            Such as ``P(humidity = High | play, wind = Weak)``.
+
+        Examples
+        --------
+        >>> from countwise.working import Step
+        >>> Step("humidity", "High", given="wind = Weak").written("play")
+        'P(humidity = High | play, wind = Weak)'
+        """
         return f"P({self.event} | {', '.join([target, self.given] if self.given else [target])})"
 
     def log_odds(self, a: int, b: int) -> float:
-        """How much this step speaks for class a against class b, in natural logarithms."""
+        """Return log P(value | class a) - log P(value | class b), the contribution to the log-odds.
+
+        Parameters
+        ----------
+        a, b : int
+            Positions of the two classes.
+
+        Returns
+        -------
+        float
+            Positive if the step favors class a; 0 if the attribute is not used.
+
+        Examples
+        --------
+        >>> from countwise.working import Factor, Step
+        >>> step = Step("wind", "Weak", (Factor(-0.5, "a", "a"), Factor(-1.5, "b", "b")))
+        >>> step.log_odds(0, 1)
+        1.0
+        """
         if not self.factors:
             return 0.0
         one, two = self.factors[a].log, self.factors[b].log
         return 0.0 if one == two else one - two
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return the step as plain data.
+
+        Returns
+        -------
+        dict
+            Keys `attribute`, `value`, `word`, `state`, `rule`, `factors`, and `given` if it is not empty.
+
+        Examples
+        --------
+        >>> from countwise.working import Step
+        >>> Step("wind", "?", state="missing").to_dict()["state"]
+        'missing'
+        """
         return {
             "attribute": self.attribute,
             "value": self.value,

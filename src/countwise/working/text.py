@@ -1,4 +1,4 @@
-"""A working as plain text, as a lecture writes it."""
+"""A working as plain text."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from countwise.working.numbers import fraction, percent, probability, signed
 from countwise.working.steps import Factor, Step
 from countwise.working.working import Working
 
-__all__ = ["columns", "factor_text", "folded", "left_out_lines", "render"]
+__all__ = ["columns", "factor_text", "folded", "render", "unused_lines"]
 
 _MOST_CLASSES = 4
 _MOST_STEPS = 30
 
 
 def render(working: Working, width: int | None = None) -> str:
-    """The factors, the answer, and what stands beside it; class by class if a table would be too wide."""
+    """Return the factors, the prediction and the notes; one class after the other if the table is too wide."""
     table = _table(working)
     if width is not None and max(map(cell_width, table.split("\n"))) > width:
         table = "\n\n".join(_class(working, c) for c in columns(working))
@@ -22,7 +22,7 @@ def render(working: Working, width: int | None = None) -> str:
 
 
 def _table(working: Working) -> str:
-    """A row a factor, a column a class."""
+    """Return a table with a row for each factor and a column for each class."""
     shown = columns(working)
     target = working.target
     rows = [_row(working.prior_written, working.prior, working, shown)]
@@ -34,44 +34,44 @@ def _table(working: Working) -> str:
         rows.append([f"{len(rest)} smaller factors", *logs, signed(odds)])
     total = working.log_joint[working.chosen] - working.log_joint[working.rival]
     rows.append(["product", *(_product(working, c) for c in shown), signed(total) if total == total else "?"])
-    rows.append(["share", *(_posterior(working, c) for c in shown), ""])
+    rows.append(["posterior", *(_posterior(working, c) for c in shown), ""])
     against = f"log-odds {working.answer} : {working.classes[working.rival]}"
     head = ["", *(f"{target} = {working.classes[c]}" for c in shown), against]
     return str(Grid({name: [row[j] for row in rows] for j, name in enumerate(head)}))
 
 
 def _class(working: Working, c: int) -> str:
-    """The factors of one class, one below the other."""
+    """Return the factors of one class, one below the other."""
     steps, rest = folded(working)
     labels = [working.prior_written, *(step.written(working.target) for step in steps)]
     cells = [factor_text(step.factors[c]) for step in (working.prior, *steps)]
     if rest:
         labels.append(f"{len(rest)} smaller factors")
         cells.append(probability(sum(step.factors[c].log for step in rest)))
-    labels += ["product", "share"]
+    labels += ["product", "posterior"]
     cells += [_product(working, c), _posterior(working, c)]
     title = f"{working.target} = {working.classes[c]}"
     return str(Grid({title: [f"  {label}" for label in labels], "": cells}))
 
 
 def columns(working: Working) -> list[int]:
-    """The classes to show: all if they are few, else the likeliest, in their own order."""
+    """Return the positions of the classes to show: the most probable ones, in the order of the classes."""
     order = sorted(range(len(working.classes)), key=lambda c: (c != working.chosen, -working.log_joint[c], c))
     return sorted(order[:_MOST_CLASSES])
 
 
 def folded(working: Working, most: int = _MOST_STEPS) -> tuple[list[Step], list[Step]]:
-    """Steps to list one by one, and the quieter ones to add up when there are too many."""
+    """Return the steps to list, and those with the smallest log-odds to sum up if there are more than `most`."""
     used = list(working.used)
     if len(used) <= most:
         return used, []
-    loud = sorted(used, key=lambda s: -abs(s.log_odds(working.chosen, working.rival)))[: most - 1]
-    kept = {id(step) for step in loud}
+    largest = sorted(used, key=lambda s: -abs(s.log_odds(working.chosen, working.rival)))[: most - 1]
+    kept = {id(step) for step in largest}
     return [s for s in used if id(s) in kept], [s for s in used if id(s) not in kept]
 
 
 def factor_text(factor: Factor) -> str:
-    """``2/9 = 0.222222``: how it was made, and what it is."""
+    """Return a factor as formula and number: ``2/9 = 0.222222``."""
     value = probability(factor.log)
     return value if factor.text == value else f"{factor.text} = {value}"
 
@@ -95,15 +95,15 @@ def _posterior(working: Working, c: int) -> str:
 
 
 def _verdict(working: Working) -> list[str]:
-    line = f"{working.target} = {working.answer}, with probability {working.share(working.chosen)}"
+    line = f"{working.target} = {working.answer} with probability {working.share(working.chosen)}"
     if working.interval is not None:
         low, high = working.interval[working.chosen]
-        line += f"; {100 * working.level:.0f} % credible from {percent(low)} to {percent(high)}"
+        line += f" ({100 * working.level:.0f} % credible interval {percent(low)} to {percent(high)})"
     return [line + "."]
 
 
-def left_out_lines(working: Working) -> list[str]:
-    """What has no say, and why: one by one, or together where many have the same reason."""
+def unused_lines(working: Working) -> list[str]:
+    """Return the attributes that are not used, with the reason; more than three are joined into one line."""
     reasons: dict[str, list[Step]] = {}
     for step in working.left_out:
         reasons.setdefault(step.absence, []).append(step)
@@ -112,15 +112,16 @@ def left_out_lines(working: Working) -> list[str]:
         if len(steps) > 3:
             lines.append(f"{', '.join(step.attribute for step in steps)} ({reason})")
         else:
-            lines += [f"{step.event} ({reason})" for step in steps]
+            # a missing value has nothing to show after the name
+            lines += [f"{s.attribute if s.state == 'missing' else s.event} ({reason})" for s in steps]
     return lines
 
 
 def _beside(working: Working, width: int | None) -> list[str]:
-    lines = [f"Left out: {told}." for told in left_out_lines(working)]
+    lines = [f"Not used: {line}." for line in unused_lines(working)]
     lines += [f"Note: {note}" for note in working.notes]
     if working.changes:
-        lines.append("What would change the answer:")
+        lines.append("What would change the prediction:")
         lines += [f"  {change}." for change in working.changes]
     for section in working.sections:
         lines += ["", section.text(width)]

@@ -1,4 +1,4 @@
-"""The working: an answer with every factor that made it."""
+"""The working: a prediction with all its factors."""
 
 from __future__ import annotations
 
@@ -15,16 +15,22 @@ __all__ = ["Change", "Working"]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A smallest change of the attributes that flips the answer.
+    """Smallest change of attributes that changes the prediction.
 
     Parameters
     ----------
     to : object
-        The class that it would then be.
+        Class that is predicted after the change.
     values : dict of str to str
-        The attributes to change, and what to.
+        New values of the changed attributes.
     posterior : float
-        How probable the new class would then be.
+        Posterior of the new class after the change.
+
+    Examples
+    --------
+    >>> from countwise.working import Change
+    >>> print(Change("Yes", {"humidity": "Normal"}, 0.8))
+    humidity = Normal would give Yes with probability 80.0 %
     """
 
     to: Any
@@ -35,39 +41,45 @@ class Change:
         from countwise.working.numbers import percent
 
         changes = " and ".join(f"{name} = {value}" for name, value in self.values.items())
-        return f"{changes} would make it {self.to} ({percent(self.posterior, certain=self.posterior == 1)})"
+        return (
+            f"{changes} would give {self.to} with probability {percent(self.posterior, certain=self.posterior == 1)}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Working:
-    """Each factor of an answer, their product, and the normalization.
+    """Working of one prediction: the factors of each class, their product and the posterior.
+
+    P(class | row) = P(class) · Π P(attribute = value | class) / P(row)
 
     Parameters
     ----------
     target : str
-        What is being told.
+        Name of the target.
     classes : tuple
-        Its values.
+        Classes of the target.
     prior : Step
-        P(class).
+        P(class) of each class.
     steps : tuple of Step
-        The factor of each attribute, or why it is left out.
+        Factors of each attribute, or the reason why it is not used.
     log_joint : tuple of float
-        log of prior times factors, a class.
+        Logarithm of prior times factors, for each class.
     posterior : tuple of float
-        P(class | row).
+        P(class | row) of each class.
     chosen : int
-        The position of the answer in `classes`.
-    notes : tuple of str
-        What a reader should know.
-    changes : tuple of Change
-        What would change the answer.
-    interval : tuple of (float, float), optional
-        A credible interval on P(class | row) for each class.
-    level : float
-        The credibility of the interval.
-    sections : tuple of Section
-        How a factor came about, where it is more than a count or a formula of one number.
+        Position of the predicted class in `classes`.
+    notes : tuple of str, default=()
+        Remarks for the reader.
+    changes : tuple of Change, default=()
+        Smallest changes of attributes that change the prediction.
+    interval : tuple of (float, float) or None, default=None
+        Credible interval of P(class | row) for each class.
+    level : float, default=0.9
+        Credibility of the interval.
+    given : dict of str to str, default={}
+        Values of the queried row, as shown.
+    sections : tuple of Section, default=()
+        How a factor was computed, if it is more than a count or a formula of one number.
 
     Examples
     --------
@@ -95,34 +107,34 @@ class Working:
 
     @property
     def answer(self) -> Any:
-        """The class chosen."""
+        """Predicted class."""
         return self.classes[self.chosen]
 
     @property
     def prior_written(self) -> str:
-        """The first factor as a lecture writes it: P(class), or given what the class depends on."""
+        """Prior as a formula: ``P(play)``, or ``P(play | parents)`` in a Bayesian network."""
         given = self.prior.given
         return f"P({self.target} | {given})" if given else f"P({self.target})"
 
     @property
     def rival(self) -> int:
-        """The most probable class other than the answer."""
+        """Position of the most probable class other than the predicted one."""
         others = [c for c in range(len(self.classes)) if c != self.chosen]
         return max(others, key=lambda c: (self.log_joint[c], -c)) if others else self.chosen
 
     @property
     def used(self) -> tuple[Step, ...]:
-        """The steps that have a say."""
+        """Steps of the attributes that are used."""
         return tuple(step for step in self.steps if step.factors)
 
     @property
     def left_out(self) -> tuple[Step, ...]:
-        """The steps that have none: missing, never seen, constant."""
+        """Steps of the attributes that are not used: missing, never seen in training, constant or redundant."""
         return tuple(step for step in self.steps if not step.factors)
 
     @property
     def exact_joint(self) -> tuple[Fraction | None, ...]:
-        """The product of each class as a fraction, where every factor is one."""
+        """Product of each class as an exact fraction; None if a factor has no exact value."""
         products: list[Fraction | None] = []
         for c in range(len(self.classes)):
             product: Fraction | None = Fraction(1)
@@ -134,7 +146,7 @@ class Working:
 
     @property
     def exact_posterior(self) -> tuple[Fraction | None, ...]:
-        """P(class | row) as a fraction, where every product is one."""
+        """P(class | row) of each class as an exact fraction; None if a product has no exact value."""
         joint = self.exact_joint
         known = [j for j in joint if j is not None]
         total = sum(known, Fraction(0))
@@ -143,7 +155,28 @@ class Working:
         return tuple(j / total for j in known)
 
     def share(self, c: int) -> str:
-        """P(class | row) as a percentage; certain only where a product is exactly 0."""
+        """Return P(class | row) as a percentage.
+
+        It is 0 % or 100 % only if a product is exactly 0; otherwise ``< 0.1 %`` and ``> 99.9 %`` are the limits.
+
+        Parameters
+        ----------
+        c : int
+            Position of the class in `classes`.
+
+        Returns
+        -------
+        str
+            The posterior, rounded to one decimal.
+
+        Examples
+        --------
+        >>> from countwise import samples, NaiveBayesClassifier
+        >>> tennis = samples.load("tennis")
+        >>> working = NaiveBayesClassifier(smoothing=0).fit(tennis.X, tennis.y).explain([{"outlook": "Sunny"}])
+        >>> [working.share(c) for c in range(2)]
+        ['60.0 %', '40.0 %']
+        """
         from countwise.working.numbers import percent
 
         others = [log for k, log in enumerate(self.log_joint) if k != c]
@@ -151,14 +184,43 @@ class Working:
         return percent(self.posterior[c], certain=self.log_joint[c] == -math.inf or alone)
 
     def log_odds(self) -> dict[str, float]:
-        """What each part speaks for the answer against its nearest rival, in natural logarithms."""
+        """Return the log-odds of the predicted class against its rival, for the prior and each attribute.
+
+        Returns
+        -------
+        dict of str to float
+            Contributions in natural logarithms. Their sum is the log-odds of the prediction.
+
+        Examples
+        --------
+        >>> from countwise import samples, NaiveBayesClassifier
+        >>> tennis = samples.load("tennis")
+        >>> model = NaiveBayesClassifier(smoothing=0).fit(tennis.X, tennis.y)
+        >>> odds = model.explain([{"outlook": "Sunny", "wind": "Strong"}]).log_odds()
+        >>> {event: round(value, 3) for event, value in odds.items()}
+        {'P(class)': -0.588, 'outlook = Sunny': 0.993, 'wind = Strong': 0.588}
+        """
         odds = {self.prior_written: self.prior.log_odds(self.chosen, self.rival)}
         for step in self.used:
             odds[step.event] = step.log_odds(self.chosen, self.rival)
         return odds
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data; every number unrounded, fractions as text."""
+        """Return the working as plain data.
+
+        Returns
+        -------
+        dict
+            All fields of the working with unrounded numbers; exact fractions are strings, infinite numbers are None.
+
+        Examples
+        --------
+        >>> from countwise import samples, NaiveBayesClassifier
+        >>> tennis = samples.load("tennis")
+        >>> model = NaiveBayesClassifier(smoothing=0).fit(tennis.X, tennis.y)
+        >>> model.explain([{"outlook": "Sunny"}]).to_dict()["exact_posterior"]
+        ['3/5', '2/5']
+        """
 
         def text(fractions: tuple[Fraction | None, ...]) -> list[str | None]:
             return [None if f is None else str(f) for f in fractions]
@@ -185,19 +247,82 @@ class Working:
         }
 
     def text(self, width: int | None = None) -> str:
-        """As a lecture writes it; class by class if the table is wider than `width`."""
+        """Return the working as plain text.
+
+        Parameters
+        ----------
+        width : int or None, default=None
+            If the table of factors is wider than this many characters, the classes are shown one after the other.
+
+        Returns
+        -------
+        str
+            The factors, the prediction, the attributes that are not used, and the notes.
+
+        Examples
+        --------
+        >>> from countwise import samples, NaiveBayesClassifier
+        >>> tennis = samples.load("tennis")
+        >>> model = NaiveBayesClassifier(smoothing=0).fit(tennis.X, tennis.y)
+        >>> print(model.explain([{"outlook": "Sunny", "wind": None}]).text())
+                                    class = No       class = Yes      log-odds No : Yes
+        P(class)                    5/14 = 0.357143  9/14 = 0.642857             -0.588
+        P(outlook = Sunny | class)  3/5 = 0.6        2/9 = 0.222222              +0.993
+        product                     3/14 = 0.214286  1/7 = 0.142857              +0.405
+        posterior                   3/5 = 60.0 %     2/5 = 40.0 %
+        <BLANKLINE>
+        class = No with probability 60.0 % (90 % credible interval 22.4 % to 86.8 %).
+        Not used: temperature (missing).
+        Not used: humidity (missing).
+        Not used: wind (missing).
+        What would change the prediction:
+          outlook = Overcast would give Yes with probability 100 %.
+        """
         from countwise.working.text import render
 
         return render(self, width)
 
     def latex(self) -> str:
-        """For a paper or a slide."""
+        r"""Return the working as LaTeX; the document must load amsmath.
+
+        Returns
+        -------
+        str
+            An ``align*`` environment, followed by the sections.
+
+        Examples
+        --------
+        >>> from countwise import samples, NaiveBayesClassifier
+        >>> tennis = samples.load("tennis")
+        >>> model = NaiveBayesClassifier(smoothing=0).fit(tennis.X, tennis.y)
+        >>> print(model.explain([{"outlook": "Sunny"}]).latex())
+        \begin{align*}
+          P(\text{class} = \text{No},\, \mathbf{x}) &= \frac{5}{14} \cdot \frac{3}{5} = \frac{3}{14} = 0.214286 \\
+          P(\text{class} = \text{Yes},\, \mathbf{x}) &= \frac{9}{14} \cdot \frac{2}{9} = \frac{1}{7} = 0.142857 \\
+          P(\text{class} = \text{No} \mid \mathbf{x}) &= \frac{3}{5} = 0.6 \\
+          P(\text{class} = \text{Yes} \mid \mathbf{x}) &= \frac{2}{5} = 0.4
+        \end{align*}
+        """
         from countwise.working.latex import render
 
         return render(self)
 
     def html(self) -> str:
-        """For a page or a notebook."""
+        """Return the working as HTML that needs no external style sheet.
+
+        Returns
+        -------
+        str
+            The prediction, a table with a bar for each factor, the notes and the sections.
+
+        Examples
+        --------
+        >>> from countwise import samples, NaiveBayesClassifier
+        >>> tennis = samples.load("tennis")
+        >>> model = NaiveBayesClassifier(smoothing=0).fit(tennis.X, tennis.y)
+        >>> "<td>P(outlook = Sunny | class)</td>" in model.explain([{"outlook": "Sunny"}]).html()
+        True
+        """
         from countwise.working.html import render
 
         return render(self)

@@ -12,7 +12,7 @@ std::string dtype_of(nb::handle object) {
     return nb::cast<std::string>(nb::steal(PyObject_Str(dtype.ptr())));
 }
 
-// The type of a buffer's cells by its format (a letter, perhaps after a mark of native byte order) and size.
+// The element type of a buffer by its format (a letter, optionally after a mark of native byte order) and item size.
 bool type_from(const char* format, Py_ssize_t size, Type* type) {
     const char order = format[0];
     if (order == '@' || order == '=' || order == '^') ++format;
@@ -46,17 +46,17 @@ Array::Array(nb::handle object, const std::string& name, bool writable) {
         PyErr_Clear();
         if (writable && PyObject_GetBuffer(object.ptr(), &view, flags) == 0) {
             PyBuffer_Release(&view);
-            refuse_value(name + " is read-only; it is to be added to in place");
+            refuse_value(name + " is read-only; it must be writable.");
         }
         PyErr_Clear();
-        refuse_type(name + " is " + dtype_of(object) + "; an array of numbers is needed");
+        refuse_type(name + " is " + dtype_of(object) + "; it must be a numeric array.");
     }
     view_.reset(held.release());
     objects_ = view_->format && std::strcmp(view_->format, "O") == 0;
     if (!objects_ && !(view_->format && type_from(view_->format, view_->itemsize, &type_)))
         refuse_type(name + " is " + dtype_of(object) +
-                    "; it must be float32, float64, an integer or bool, in native byte order");
-    if (view_->ndim == 0) refuse_value(name + " has no dimension; an array of one or more is needed");
+                    "; it must be float32, float64, an integer or bool, in native byte order.");
+    if (view_->ndim == 0) refuse_value(name + " has no dimensions; it must have at least one.");
 }
 
 bool Array::contiguous() const {
@@ -72,12 +72,12 @@ std::string Array::shape() const {
 
 void check_rows(const std::string& name, size_t found, size_t rows) {
     if (found != rows)
-        refuse_value(name + " has " + std::to_string(found) + " rows; " + std::to_string(rows) + " are needed");
+        refuse_value(name + " has " + std::to_string(found) + " rows; " + std::to_string(rows) + " are needed.");
 }
 
 void check_count(const std::string& name, size_t found, size_t most) {
     if (found > most)
-        refuse_value(name + " is " + std::to_string(found) + "; it must be at most " + std::to_string(most));
+        refuse_value(name + " is " + std::to_string(found) + "; it must be at most " + std::to_string(most) + ".");
 }
 
 void check_ascending(const Array& starts, const std::string& name, size_t most) {
@@ -85,16 +85,16 @@ void check_ascending(const Array& starts, const std::string& name, size_t most) 
     const size_t n = starts.size();
     bool good = n > 0 && at[0] >= 0 && static_cast<size_t>(at[n - 1]) <= most;
     for (size_t i = 1; i < n; ++i) good &= at[i - 1] <= at[i];
-    if (!good) refuse_value(name + " must ascend from 0 or more to at most " + std::to_string(most));
+    if (!good) refuse_value(name + " must ascend and lie between 0 and " + std::to_string(most) + ".");
 }
 
 Array require(nb::handle object, const std::string& name, Type type, const std::vector<size_t>& shape, Access access) {
     Array array(object, name, access == Access::write);
     if (array.is_objects() || array.type() != type)
-        refuse_type(name + " is " + dtype_of(object) + "; it must be " + name_of(type));
+        refuse_type(name + " is " + dtype_of(object) + "; it must be " + name_of(type) + ".");
     if (array.dimensions() != static_cast<int>(shape.size()))
         refuse_value(name + " has shape " + array.shape() + "; it needs " + std::to_string(shape.size()) +
-                     (shape.size() == 1 ? " dimension" : " dimensions"));
+                     (shape.size() == 1 ? " dimension" : " dimensions") + ".");
     std::string wanted;
     bool good = true;
     for (size_t i = 0; i < shape.size(); ++i) {
@@ -102,9 +102,9 @@ Array require(nb::handle object, const std::string& name, Type type, const std::
         wanted += (i ? ", " : "") + (shape[i] == any ? "any" : std::to_string(shape[i]));
     }
     if (!good && shape.size() == 1) check_rows(name, array.size(), shape[0]);
-    if (!good) refuse_value(name + " has shape " + array.shape() + "; it needs (" + wanted + ")");
+    if (!good) refuse_value(name + " has shape " + array.shape() + "; it needs (" + wanted + ").");
     if (array.contiguous()) return array;
-    if (access != Access::copy) refuse_value(name + " must be C-contiguous, which its " + array.shape() + " are not");
+    if (access != Access::copy) refuse_value(name + " must be C-contiguous; its shape is " + array.shape() + ".");
     return Array(nb::module_::import_("numpy").attr("array")(object, nb::arg("order") = "C"), name);
 }
 
@@ -115,9 +115,9 @@ MaybeArray require_or_none(nb::handle object, const std::string& name, Type type
 
 Array column_array(nb::handle object, const std::string& name) {
     Array array(object, name);
-    if (array.is_objects()) refuse_type(name + " holds objects; numbers are needed");
+    if (array.is_objects()) refuse_type(name + " contains objects; it must be numeric.");
     if (array.dimensions() != 1)
-        refuse_value(name + " has " + std::to_string(array.dimensions()) + " dimensions; it needs 1");
+        refuse_value(name + " has " + std::to_string(array.dimensions()) + " dimensions; it needs 1.");
     return array;
 }
 
@@ -132,7 +132,8 @@ Array codes_array(nb::handle object, const std::string& name, size_t rows) {
     Array array(object, name);
     const Type type = array.type();
     if (array.is_objects() || array.dimensions() != 1 || (type != Type::u8 && type != Type::u16 && type != Type::u32))
-        refuse_type(name + ": codes are 1-D uint8, uint16 or uint32, not " + dtype_of(object) + " " + array.shape());
+        refuse_type(name + " must be a 1-D array of uint8, uint16 or uint32, not " + dtype_of(object) + " " +
+                    array.shape() + ".");
     if (rows != any) check_rows(name, array.size(), rows);
     return array;
 }
@@ -144,14 +145,15 @@ Array out_array(nb::handle object, bool writable) {
 Columns::Columns(nb::handle objects, bool codes) {
     size_t j = 0;
     for (nb::handle object : objects) {
-        const std::string name = "column " + std::to_string(j++);
+        const std::string name = "columns[" + std::to_string(j++) + "]";
         arrays_.push_back(codes ? codes_array(object, name) : column_array(object, name));
         columns_.push_back(arrays_.back().column());
     }
 }
 
 void Columns::check(size_t rows) const {
-    for (size_t j = 0; j < arrays_.size(); ++j) check_rows("column " + std::to_string(j), arrays_[j].size(), rows);
+    for (size_t j = 0; j < arrays_.size(); ++j)
+        check_rows("columns[" + std::to_string(j) + "]", arrays_[j].size(), rows);
 }
 
 nb::object new_array(bool zeros, const std::vector<size_t>& shape, const char* dtype) {

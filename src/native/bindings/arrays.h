@@ -1,4 +1,4 @@
-// NumPy arrays as the kernels take them: by the buffer protocol, without copies.
+// Access to NumPy arrays by the buffer protocol, without copies.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
@@ -18,7 +18,7 @@ namespace nb = nanobind;
 [[noreturn]] inline void refuse_value(const std::string& message) { throw nb::value_error(message.c_str()); }
 [[noreturn]] inline void refuse_type(const std::string& message) { throw nb::type_error(message.c_str()); }
 
-// One array's memory, held as long as this lives.
+// The memory of an array, held during the lifetime of this object.
 class Array {
 public:
     Array(nb::handle object, const std::string& name, bool writable = false);
@@ -42,13 +42,13 @@ private:
             delete view;
         }
     };
-    // Never moved in memory, because a buffer may point into itself.
+    // The buffer must not move in memory, because it may point into itself.
     std::unique_ptr<Py_buffer, Release> view_;
     Type type_ = Type::f64;
     bool objects_ = false;
 };
 
-// An array that may be None; its data then are a null pointer.
+// An array that may be None; its data pointer is then null.
 using MaybeArray = std::optional<Array>;
 template <class T>
 const T* data_of(const MaybeArray& array) {
@@ -56,34 +56,34 @@ const T* data_of(const MaybeArray& array) {
 }
 inline Column column_of(const MaybeArray& array) { return array ? array->column() : Column{nullptr, 0, Type::f64}; }
 
-// What happens to an array that is not contiguous, and whether it is written to.
+// How an array is accessed: whether a non-contiguous array is copied, and whether the array is written to.
 enum class Access { copy, in_place, write };
-constexpr size_t any = SIZE_MAX;  // a length that is not asked for
+constexpr size_t any = SIZE_MAX;  // a length that is not checked
 
-// A C-contiguous array of one type and shape.
+// Returns a C-contiguous array of the given type and shape.
 Array require(nb::handle object, const std::string& name, Type type, const std::vector<size_t>& shape,
               Access access = Access::copy);
 MaybeArray require_or_none(nb::handle object, const std::string& name, Type type, const std::vector<size_t>& shape);
 
-// A 1-D array of numbers, of any stride.
+// Returns a 1-D numeric array, of any stride.
 Array column_array(nb::handle object, const std::string& name);
-// The same for weights of any type, or None.
+// The same for weights of any type; None is accepted.
 MaybeArray weight_column(nb::handle object, size_t rows);
-// A 1-D array of uint8, uint16 or uint32, of any stride.
+// Returns a 1-D array of uint8, uint16 or uint32, of any stride.
 Array codes_array(nb::handle object, const std::string& name, size_t rows = any);
-// Log joint probabilities: float64, C-contiguous, (rows, classes).
+// Returns an array of log joint probabilities: float64, C-contiguous, (rows, classes).
 Array out_array(nb::handle object, bool writable = true);
 
 inline bool is_float(Type type) { return type == Type::f64 || type == Type::f32; }
-// The type of counts with such weights.
+// The type of counts with these weights.
 inline const char* count_type(const MaybeArray& weights) {
     return weights && is_float(weights->type()) ? "float64" : "int64";
 }
 
 void check_rows(const std::string& name, size_t found, size_t rows);
-// Refuses counts that no code reaches; the sizes of tables made from them might overflow.
+// Rejects numbers of values or classes that exceed the range of codes; the sizes of tables might overflow.
 void check_count(const std::string& name, size_t found, size_t most = size_t{UINT32_MAX} + 1);
-// Refuses places that descend, or lie outside 0 to `most`.
+// Rejects positions that do not ascend or lie outside 0 to `most`.
 void check_ascending(const Array& starts, const std::string& name, size_t most);
 
 // A list of columns of equal length.
@@ -92,7 +92,7 @@ public:
     Columns(nb::handle objects, bool codes);
     size_t count() const { return columns_.size(); }
     const Column* data() const { return columns_.data(); }
-    // The length of all of them; 0 if there are none.
+    // The common length; 0 without columns.
     size_t rows() const {
         if (columns_.empty()) return 0;
         check(arrays_[0].size());
@@ -105,7 +105,7 @@ private:
     std::vector<Column> columns_;
 };
 
-// Float64 weights of rows, or none.
+// Optional float64 weights of rows.
 class RowWeights {
 public:
     RowWeights(nb::handle object, size_t rows) : array_(require_or_none(object, "weights", Type::f64, {rows})) {}
@@ -129,7 +129,7 @@ constexpr const char* dtype_name() {
     }
 }
 
-// A new NumPy array and its memory.
+// A new NumPy array and access to its memory.
 template <class T>
 class NewArray {
 public:

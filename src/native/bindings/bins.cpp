@@ -3,8 +3,8 @@
 
 namespace countwise {
 
-// Of the three below: 1 is returned for a code out of range, 2 for an instance or a row that there is not. Tables
-// are to be 0 before; those of counts are uint32 without weights, int64 with whole ones, else float64.
+// The next three return 1 for a code out of range, 2 for an instance or row that does not exist. Tables must be zero
+// before the call. Tables of counts are uint32 without weights, int64 with integer weights, else float64.
 KERNEL(int, count_entries, Column column, size_t rows, const NodeEntries& nodes, Column codes, Column weights,
        size_t n_cells, size_t n_classes, void* table);
 // The matrix is (rows, columns), the table (columns, nodes, n_cells, n_classes).
@@ -20,7 +20,7 @@ KERNEL(void, branch_gains, const void* table, Type type, size_t nodes, size_t n_
 
 namespace {
 
-// The entries of nodes, with segments that lie within them.
+// Entries of nodes, with segments that lie within them.
 class Nodes {
 public:
     Nodes(nb::handle entries, nb::handle segments, nb::handle rows, size_t instances)
@@ -32,7 +32,7 @@ public:
         for (size_t k = 0; k < count(); ++k)
             good &=
                 0 <= at[2 * k] && at[2 * k] <= at[2 * k + 1] && static_cast<uint64_t>(at[2 * k + 1]) <= entries_.size();
-        if (!good) refuse_value("a segment does not lie within the " + std::to_string(entries_.size()) + " entries");
+        if (!good) refuse_value("A segment lies outside the " + std::to_string(entries_.size()) + " entries.");
         nodes_ = {entries_.data<const uint32_t>(), at, count(), data_of<uint32_t>(rows_), instances};
     }
     size_t count() const { return segments_.size(0); }
@@ -45,16 +45,16 @@ private:
 };
 
 void check_fault(int fault) {
-    if (fault == 1) refuse_value("a code is out of range");
-    if (fault == 2) refuse_value("an entry is of an instance or a row that there is not");
+    if (fault == 1) refuse_value("A code is out of range.");
+    if (fault == 2) refuse_value("An entry refers to an instance or a row that does not exist.");
 }
 
-// The weights of counts, and the type of tables with them.
+// Weights of counts, and the type of the resulting tables.
 class CountWeights {
 public:
     CountWeights(nb::handle weights, size_t instances) : array_(weight_column(weights, instances)) {
         if (array_ && array_->type() != Type::f64 && array_->type() != Type::i64)
-            refuse_type("weights must be int64 or float64");
+            refuse_type("weights must be int64 or float64.");
     }
     Column column() const { return column_of(array_); }
     const char* kind() const { return !array_ ? "uint32" : array_->type() == Type::f64 ? "float64" : "int64"; }
@@ -64,7 +64,8 @@ private:
 };
 
 void check_sizes(size_t n_cells, size_t n_classes) {
-    if (n_classes && n_cells > UINT32_MAX / n_classes) refuse_value("there are too many cells and classes");
+    if (n_classes && n_cells > UINT32_MAX / n_classes)
+        refuse_value("n_cells * n_classes is too large; it must be at most " + std::to_string(UINT32_MAX) + ".");
 }
 
 nb::object count_entries(nb::handle column, nb::handle entries, nb::handle segments, nb::handle codes,
@@ -102,7 +103,8 @@ nb::object sum_entries(nb::handle column, nb::handle entries, nb::handle segment
     const Nodes nodes(entries, segments, rows, value.size());
     const RowWeights weight(weights, value.size());
     const Array center = require(centers, "centers", Type::f64, {nodes.count()});
-    if (n_cells > UINT32_MAX) refuse_value("there are too many cells");
+    if (n_cells > UINT32_MAX)
+        refuse_value("n_cells is too large; it must be at most " + std::to_string(UINT32_MAX) + ".");
     const NewArray<double> table({nodes.count(), n_cells, 3}, zeros);
     check_fault(unlocked([&] {
         return kernels::sum_entries(cells.column(), cells.size(), nodes.data(), value.data<const double>(),
@@ -116,7 +118,7 @@ Criterion criterion_of(const std::string& word) {
     if (word == "entropy") return Criterion::entropy;
     if (word == "variance") return Criterion::variance;
     if (word == "sd") return Criterion::sd;
-    refuse_value("criterion is '" + word + "'; it must be one of gini, entropy, variance, sd");
+    refuse_value("criterion must be one of 'gini', 'entropy', 'variance', 'sd', not '" + word + "'.");
 }
 
 // A table (nodes, cells, classes), or of sums (nodes, cells, 3).
@@ -125,12 +127,12 @@ struct Table {
         : array(table, "table"), by(criterion_of(criterion)) {
         const Type type = array.type();
         if (array.is_objects() || (type != Type::u32 && type != Type::i64 && type != Type::f64))
-            refuse_type("table must be uint32, int64 or float64");
+            refuse_type("table must be uint32, int64 or float64.");
         if (array.dimensions() != 3 || !array.contiguous())
-            refuse_value("table must be C-contiguous (nodes, cells, classes), not of shape " + array.shape());
+            refuse_value("table must be C-contiguous (nodes, cells, classes), but has shape " + array.shape() + ".");
         nodes = array.size(0), cells = array.size(1), width = array.size(2);
         if ((by == Criterion::variance || by == Criterion::sd) && width != 3)
-            refuse_value("a table of sums has 3 numbers a cell, not " + std::to_string(width));
+            refuse_value("A table of sums must have 3 numbers per cell, not " + std::to_string(width) + ".");
         used = wanted < cells ? wanted : cells;
     }
     const Array array;

@@ -1,11 +1,12 @@
-// Bindings of the kernels that look at many columns at once.
+// Bindings of the kernels that process many columns at once.
 #include "module.h"
 #include "support/strings.h"
 
 namespace countwise {
 
 KERNEL(bool, find_infinity, const Column* columns, size_t n_columns, size_t rows, size_t* column, size_t* row);
-// A mark for each of span numbers from low on and one more for the missing; outside: anything else was met.
+// Marks each of `span` numbers from `low` on, plus one mark for missing values. `outside` is set if anything else
+// occurs.
 KERNEL(void, mark_columns, const Column* columns, size_t n_columns, size_t rows, int64_t low, size_t span,
        uint8_t* marks, uint8_t* outside);
 KERNEL(void, encode_columns, const Column* columns, size_t n_columns, size_t rows, const CodeTable* tables,
@@ -13,7 +14,7 @@ KERNEL(void, encode_columns, const Column* columns, size_t n_columns, size_t row
 
 namespace {
 
-// Further from 0, a difference from a low could wrap around to a place in the table.
+// For larger values, a difference from a low could wrap around to a valid index.
 constexpr int64_t most_low = int64_t{1} << 62;
 constexpr size_t most_span = size_t{1} << 31;
 
@@ -40,7 +41,7 @@ void encode_columns(nb::handle columns, nb::list lows, nb::list lookups, nb::lis
     const Columns column(columns, false);
     const size_t n = column.count(), rows = column.rows();
     if (lows.size() != n || lookups.size() != n || others.size() != n || codes.size() != n)
-        refuse_value("lows, lookups, others and codes must have an entry for each column");
+        refuse_value("lows, lookups, others and codes must have one entry for each column.");
     std::vector<Array> kept;
     kept.reserve(2 * n);
     std::vector<CodeTable> tables;
@@ -50,18 +51,18 @@ void encode_columns(nb::handle columns, nb::list lows, nb::list lookups, nb::lis
         const Array& lookup = kept.back();
         kept.emplace_back(codes[j], "codes", true);
         const Array& code = kept.back();
-        if (!lookup.contiguous() || lookup.size() == 0) refuse_value("a lookup must be contiguous and not empty");
+        if (!lookup.contiguous() || lookup.size() == 0) refuse_value("lookups must be contiguous and not empty.");
         if (code.dimensions() != 1 || !code.contiguous() || code.type() != lookup.type() || code.size() != rows)
-            refuse_value("codes must be contiguous, of the lookup's type and the columns' length");
+            refuse_value("codes must be contiguous and have the types of the lookups and the length of the columns.");
         const int64_t low = nb::cast<int64_t>(lows[j]);
-        if (low > most_low || low < -most_low) refuse_value("a low must lie within 2**62 of 0");
+        if (low > most_low || low < -most_low) refuse_value("lows must lie between -2**62 and 2**62.");
         tables.push_back({lookup.data<const void>(), lookup.size(), low, nb::cast<uint32_t>(others[j]), lookup.type()});
         to.push_back(code.data<void>());
     }
     unlocked([&] { kernels::encode_columns(column.data(), n, rows, tables.data(), to.data()); });
 }
 
-// Whether offsets ascend and stay within the letters.
+// Whether offsets ascend and lie within the letters.
 template <class Offset>
 bool within(const Offset* offsets, size_t n, size_t letters) {
     for (size_t i = 1; i < n; ++i)
@@ -74,10 +75,10 @@ nb::object factorize_strings(nb::handle offsets, nb::handle letters, size_t limi
                 letter = require(letters, "letters", Type::u8, {any}, Access::in_place);
     const bool wide = place.type() == Type::i64;
     if ((!wide && place.type() != Type::i32) || !place.contiguous())
-        refuse_type("offsets must be contiguous int32 or int64");
+        refuse_type("offsets must be contiguous int32 or int64.");
     const size_t n = place.size(), most = letter.size();
     if (n == 0 || !(wide ? within(place.data<const int64_t>(), n, most) : within(place.data<const int32_t>(), n, most)))
-        refuse_value("offsets must ascend within the letters, one more of them than strings");
+        refuse_value("offsets must ascend and lie within letters, with one more offset than strings.");
     const NewArray<int32_t> codes({n - 1});
     std::vector<int64_t> first;
     const bool few = unlocked([&] {

@@ -1,4 +1,4 @@
-// Bindings of the kernels that cut a numeric column.
+// Bindings of the kernels that discretize a numeric column.
 #include <algorithm>
 #include <cmath>
 #include <mutex>
@@ -7,20 +7,20 @@
 
 namespace countwise {
 
-// Values of several classes in one order, with codes of the given type.
+// Merges the values of several classes into one order, with codes of the given type.
 KERNEL(void, merge_sets, const double* const* values, const size_t* sizes, size_t n_classes, Type type, double* merged,
        void* codes);
-// The weights in the order of merged codes; a stride may be 0. As int64 if whole, else as float64.
+// Merges the weights in the order of the merged codes; a stride may be 0. The result is int64 if `whole`, else float64.
 KERNEL(void, merge_weights, Column codes, size_t n, const Column* weights, const size_t* sizes, size_t n_classes,
        bool whole, void* merged);
 // The weight of each class; returns 1 for a code out of range, 2 for a negative or infinite weight.
 KERNEL(int, class_totals, const Entries& entries, size_t start, size_t stop, size_t n_classes, double* totals);
-// The counts of marks that are to be made, (stop - first) / step + 1 times n_classes of them.
+// Fills the counts of the marks: (stop - first) / step + 1 times n_classes counts.
 KERNEL(void, class_marks, const Entries& entries, size_t first, size_t stop, size_t n_classes, size_t step,
        uint32_t* counts);
-// The weight of each class from the first mark to before a place.
+// Computes the weight of each class from the first mark to before a position.
 KERNEL(void, counts_before, const Entries& entries, const Marks& marks, size_t place, size_t n_classes, double* counts);
-// The best place or -1, given the totals.
+// Returns the best position or -1, given the totals.
 KERNEL(int64_t, best_cut, const Entries& entries, size_t start, size_t stop, size_t n_classes, const double* totals,
        double tolerance, const Marks& marks);
 KERNEL(void, cut_codes, Column column, size_t rows, const double* edges, size_t n_edges, Type type, void* out);
@@ -35,7 +35,7 @@ double x_log_x(double x) { return x > 0 ? x * std::log(x) : 0.0; }
 constexpr size_t most_table = 1 << 22;
 constexpr size_t mark_step = 64;
 
-// x log x of 0, 1, 2 ... as far as `most` or further, kept for later calls in any thread.
+// Table of x log x for 0, 1, 2 ... up to at least `most`, cached for later calls in any thread.
 std::shared_ptr<const Counts> x_log_x_table(size_t most) {
     static std::mutex lock;
     static std::shared_ptr<const Counts> kept = std::make_shared<Counts>();
@@ -50,7 +50,7 @@ std::shared_ptr<const Counts> x_log_x_table(size_t most) {
     return kept;
 }
 
-// The information about the class in nats: n log n - sum of n_c log n_c.
+// n times the entropy of the class in nats: n log n - sum of n_c log n_c.
 double information(const Counts& counts) {
     double n = 0, sum = 0;
     for (const double count : counts) n += count, sum += x_log_x(count);
@@ -81,24 +81,24 @@ public:
     size_t size() const { return values_.size(); }
     size_t classes() const { return n_classes_; }
 
-    // What a kernel finds wrong is told by `refuse`, with the interpreter's lock held.
+    // Returns an error number for `refuse`, which requires the global interpreter lock.
     int totals(size_t start, size_t stop, Counts* counts) const {
         counts->assign(n_classes_, 0.0);
         return kernels::class_totals(entries_, start, stop, n_classes_, counts->data());
     }
     void refuse(int wrong) const {
-        if (wrong == 1) refuse_value("codes hold a class beyond the " + std::to_string(n_classes_) + " there are");
-        if (wrong == 2) refuse_value("weights must be finite and not negative");
+        if (wrong == 1) refuse_value("codes contains a class beyond the " + std::to_string(n_classes_) + " classes.");
+        if (wrong == 2) refuse_value("weights must be finite and not negative.");
     }
-    // Marks for the entries from `start` to before `stop`, whose totals are given. Their table costs its length: it is
-    // for sequences that are not much shorter than their weight.
+    // Creates marks for the entries from `start` to before `stop`, given their totals. The time is proportional to the
+    // size of the table, which pays off only if the total weight is not much larger than the number of entries.
     void mark(size_t start, size_t stop, const Counts& counts) {
         const double n = sum_of(counts);
         const double most =
             std::min(static_cast<double>(most_table), 16.0 * static_cast<double>(stop - start) + 4096.0);
         if (!whole_ || n > most) return;
         table_ = x_log_x_table(static_cast<size_t>(n));
-        const size_t step = std::max<size_t>(mark_step, n_classes_);  // as many counts as entries at most
+        const size_t step = std::max<size_t>(mark_step, n_classes_);  // at most as many counts as entries
         marked_.resize(((stop - start) / step + 1) * n_classes_);
         kernels::class_marks(entries_, start, stop, n_classes_, step, marked_.data());
         marks_ = {marked_.data(), table_->data(), start, step};
@@ -129,7 +129,7 @@ private:
             cut->right = counts;
             for (size_t c = 0; c < n_classes_; ++c) cut->right[c] -= cut->left[c];
         } else {
-            totals(place, stop, &cut->right);  // a difference would not be exactly 0 where a class is absent
+            totals(place, stop, &cut->right);  // a difference would not be exactly 0 for a class that does not occur
         }
     }
 
@@ -143,14 +143,14 @@ private:
     Marks marks_{nullptr, nullptr, 0, 1};
 };
 
-// A cut and how it stands the test of Fayyad and Irani.
+// A cut with its gain and its threshold by Fayyad and Irani.
 struct Tested {
     int64_t place;
     double gain, threshold;
     bool accepted() const { return gain > threshold; }
 };
 
-// Of one side, in bits: the information a row, and how many classes are present.
+// Weight, entropy in bits, and number of classes present of one side.
 struct Side {
     double n, entropy, present;
     explicit Side(const Counts& counts) : n(sum_of(counts)), entropy(0), present(0) {
@@ -159,7 +159,7 @@ struct Side {
     }
 };
 
-// log2(3**k - 2), also where 3**k is more than a double holds.
+// log2(3**k - 2), also if 3**k exceeds the range of a double.
 double log2_of_choices(double k) { return k < 30 ? std::log2(std::pow(3.0, k) - 2) : k * std::log2(3.0); }
 
 Tested test_cut(const Cut& cut, const Counts& counts) {
@@ -173,7 +173,7 @@ Tested test_cut(const Cut& cut, const Counts& counts) {
 
 struct Cuts {
     std::vector<Tested> accepted;
-    std::vector<Tested> first;  // the best cut of all entries, or nothing
+    std::vector<Tested> first;  // best cut of all entries, or empty
 };
 
 int find_cuts(Sequence& sequence, Cuts* found) {
@@ -224,8 +224,8 @@ nb::tuple mdl_cuts(nb::handle values, nb::handle codes, nb::handle weights, size
 nb::tuple merge_sets(nb::list values, nb::list weights) {
     const size_t n_classes = values.size();
     if (weights.size() != n_classes)
-        refuse_value("there are " + std::to_string(n_classes) + " classes but " + std::to_string(weights.size()) +
-                     " weights");
+        refuse_value("There are " + std::to_string(n_classes) + " classes but " + std::to_string(weights.size()) +
+                     " weights.");
     static const int64_t one = 1;
     std::vector<Array> kept;
     std::vector<const double*> value;
@@ -234,13 +234,13 @@ nb::tuple merge_sets(nb::list values, nb::list weights) {
     bool weighted = false, whole = true;
     size_t total = 0;
     for (size_t c = 0; c < n_classes; ++c) {
-        kept.push_back(require(values[c], "values " + std::to_string(c), Type::f64, {any}));
+        kept.push_back(require(values[c], "values[" + std::to_string(c) + "]", Type::f64, {any}));
         value.push_back(kept.back().data<const double>());
         sizes.push_back(kept.back().size());
         total += sizes.back();
         weight.push_back({reinterpret_cast<const char*>(&one), 0, Type::i64});
         if (nb::handle(weights[c]).is_none()) continue;
-        const std::string name = "weights " + std::to_string(c);
+        const std::string name = "weights[" + std::to_string(c) + "]";
         kept.push_back(column_array(weights[c], name));
         check_rows(name, kept.back().size(), sizes.back());
         weight.back() = kept.back().column();
@@ -267,14 +267,14 @@ void cut_codes(nb::handle column, nb::handle edges, nb::handle out) {
     const Array from = column_array(column, "column"), edge = require(edges, "edges", Type::f64, {any});
     codes_array(out, "out", from.size());
     const Array to(out, "out", true);
-    if (!to.contiguous()) refuse_value("out must be contiguous");
+    if (!to.contiguous()) refuse_value("out must be contiguous.");
     const double* at = edge.data<const double>();
     const size_t n = edge.size();
     bool good = n == 0 || at[0] == at[0];
     for (size_t i = 1; i < n; ++i) good &= at[i - 1] <= at[i];
-    if (!good) refuse_value("edges must be ascending");
+    if (!good) refuse_value("edges must be ascending.");
     const size_t most = to.type() == Type::u8 ? UINT8_MAX : to.type() == Type::u16 ? UINT16_MAX : UINT32_MAX;
-    if (n + 1 > most) refuse_value("out is too narrow for the codes of " + std::to_string(n) + " edges");
+    if (n + 1 > most) refuse_value("The type of out is too narrow for the codes of " + std::to_string(n) + " edges.");
     unlocked([&] { kernels::cut_codes(from.column(), from.size(), at, n, to.type(), to.data<void>()); });
 }
 
@@ -291,13 +291,13 @@ nb::object kmeans_1d(nb::handle values, nb::handle weights, size_t k) {
         w.assign(cells.data<const double>(), cells.data<const double>() + n);
     }
     if (k < 1 || k > n || n > INT32_MAX)
-        refuse_value("k is " + std::to_string(k) + "; it must be 1 or more and at most the " + std::to_string(n) +
-                     " values there are");
+        refuse_value("k is " + std::to_string(k) + "; it must be between 1 and the number of values, " +
+                     std::to_string(n) + ".");
     bool good = std::isfinite(x[0]) && std::isfinite(x[n - 1]);
     for (size_t i = 1; i < n; ++i) good &= x[i - 1] < x[i];
-    if (!good) refuse_value("values must be finite, ascending and distinct");
+    if (!good) refuse_value("values must be finite, ascending and distinct.");
     for (const double weight : w) good &= weight > 0 && weight < HUGE_VAL;
-    if (!good) refuse_value("weights must be finite and above 0");
+    if (!good) refuse_value("weights must be finite and above 0.");
     const NewArray<int64_t> starts({k});
     unlocked([&] { kernels::kmeans_1d(x, w.empty() ? nullptr : w.data(), n, k, starts.data()); });
     return starts.object;

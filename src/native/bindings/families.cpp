@@ -1,11 +1,11 @@
-// Bindings of the kernel that counts families of columns.
+// Binding of the kernel that counts families of columns.
 #include <algorithm>
 
 #include "module.h"
 
 namespace countwise {
 
-// The cells are float64 if the weights are floats, else int64; weights without data are 1 for all.
+// Counts are float64 if the weights are floats, else int64. All weights are 1 if weights.data is null.
 WIDE_KERNEL(void, count_families, const Column* columns, size_t n_columns, size_t rows, const size_t* sizes,
             const Family* families, size_t n, Column weights);
 
@@ -15,7 +15,8 @@ using Numbers = std::vector<size_t>;
 
 constexpr size_t most_cells = size_t{1} << 31;
 
-// The place of the one column of a family that others lack; as many as there are columns if they lack none or more.
+// Returns the position of the only column of a family that `others` lacks; the number of columns if there is no such
+// column or more than one.
 size_t odd_one(const Numbers& family, const size_t* others, size_t n) {
     size_t odd = family.size(), count = 0;
     for (size_t k = 0; k < family.size(); ++k)
@@ -24,13 +25,13 @@ size_t odd_one(const Numbers& family, const size_t* others, size_t n) {
 }
 
 struct Plan {
-    std::vector<Numbers> families;  // as they are given
-    std::vector<Numbers> axes;      // in which order the columns of each are counted
+    std::vector<Numbers> families;  // as given by the caller
+    std::vector<Numbers> axes;      // the order in which the columns of each family are counted
     std::vector<Numbers> columns;   // the columns in this order
-    Numbers sizes, shared, places;  // where the cells of each begin
+    Numbers sizes, shared, places;  // start of each family's cells
 
-    // All columns but one in the order of their numbers, so that families with the same can share them; the last is
-    // the one that a neighbor lacks, else one of most values.
+    // Sorts all columns but the last by number, so that adjacent families can share them. The last column is the one
+    // that an adjacent family lacks, else one with the most values.
     void arrange() {
         for (size_t f = 0; f < families.size(); ++f) {
             const Numbers& family = families[f];
@@ -77,7 +78,7 @@ size_t cells_of(const Numbers& family, const Numbers& sizes) {
     if (empty) return 0;
     for (size_t j : family) {
         if (sizes[j] >= most_cells || cells * sizes[j] >= most_cells)
-            refuse_value("a family has too many cells; it must have fewer than " + std::to_string(most_cells));
+            refuse_value("A family has too many cells; it must have fewer than " + std::to_string(most_cells) + ".");
         cells *= sizes[j];
     }
     return cells;
@@ -86,8 +87,8 @@ size_t cells_of(const Numbers& family, const Numbers& sizes) {
 Plan plan_of(nb::handle families, nb::list sizes, size_t n_columns) {
     Plan plan;
     if (sizes.size() != n_columns)
-        refuse_value("there are " + std::to_string(n_columns) + " columns but " + std::to_string(sizes.size()) +
-                     " sizes");
+        refuse_value("There are " + std::to_string(n_columns) + " columns but " + std::to_string(sizes.size()) +
+                     " sizes.");
     for (nb::handle n : sizes) plan.sizes.push_back(nb::cast<size_t>(n));
     plan.places.push_back(0);
     for (nb::handle object : families) {
@@ -95,10 +96,11 @@ Plan plan_of(nb::handle families, nb::list sizes, size_t n_columns) {
         for (nb::handle number : object) {
             const int64_t j = nb::cast<int64_t>(number);
             if (j < 0 || static_cast<uint64_t>(j) >= n_columns)
-                refuse_value("families hold column " + std::to_string(j) + "; there are " + std::to_string(n_columns));
+                refuse_value("families contains column " + std::to_string(j) + ", but there are " +
+                             std::to_string(n_columns) + " columns.");
             family.push_back(static_cast<size_t>(j));
         }
-        if (family.empty()) refuse_value("a family has no columns");
+        if (family.empty()) refuse_value("A family has no columns.");
         plan.places.push_back(plan.places.back() + cells_of(family, plan.sizes));
         plan.families.push_back(std::move(family));
     }
@@ -106,7 +108,7 @@ Plan plan_of(nb::handle families, nb::list sizes, size_t n_columns) {
     return plan;
 }
 
-// The part of all cells that is a family's, with its axes in the order that was asked for.
+// Returns the cells of a family, with the axes in the requested order.
 nb::object table_of(const nb::object& cells, const Plan& plan, size_t f) {
     const Numbers &order = plan.axes[f], &column = plan.columns[f];
     nb::list shape, back;
@@ -125,18 +127,18 @@ nb::list count_families(nb::handle columns, nb::list sizes, nb::handle families,
     const Plan plan = plan_of(families, sizes, column.count());
     const MaybeArray weight = weight_column(weights, rows);
     const NewArray<char> cells({plan.places.back()}, zeros, count_type(weight));
-    std::vector<Family> asked;
-    bool after = false;  // whether the family before has cells; one without any is not counted
+    std::vector<Family> requested;
+    bool after = false;  // whether the previous family has cells; families without cells are skipped
     for (size_t f = 0; f < plan.families.size(); ++f) {
         const bool some = plan.places[f] < plan.places[f + 1];
         if (some)
-            asked.push_back({plan.columns[f].data(), plan.columns[f].size(), after ? plan.shared[f] : 0,
-                             cells.data() + 8 * plan.places[f]});
+            requested.push_back({plan.columns[f].data(), plan.columns[f].size(), after ? plan.shared[f] : 0,
+                                 cells.data() + 8 * plan.places[f]});
         after = some;
     }
     unlocked([&] {
-        kernels::count_families(column.data(), column.count(), rows, plan.sizes.data(), asked.data(), asked.size(),
-                                column_of(weight));
+        kernels::count_families(column.data(), column.count(), rows, plan.sizes.data(), requested.data(),
+                                requested.size(), column_of(weight));
     });
     nb::list made;
     for (size_t f = 0; f < plan.families.size(); ++f) made.append(table_of(cells.object, plan, f));

@@ -1,13 +1,13 @@
-// Bindings of the kernel density sums.
+// Bindings of sums of Gaussian kernels.
 #include <cmath>
 
 #include "module.h"
 
 namespace countwise {
 
-// Two calls: without room it returns how many boxes there will be.
+// Called twice: with null pointers it returns the number of boxes.
 WIDE_KERNEL(size_t, gauss_expand, const Points& points, double tolerance, int64_t* boxes, double* taylor);
-// Without queries, at each point without that point.
+// Without queries it computes the leave-one-out sum at each point.
 WIDE_KERNEL(void, gauss_log_sums, const Points& points, const Boxes& boxes, const double* queries, size_t n,
             double* sums);
 
@@ -17,7 +17,8 @@ class SortedPoints {
 public:
     SortedPoints(nb::handle points, nb::handle weights, double h)
         : x_(require(points, "points", Type::f64, {any})), w_(weights, x_.size()) {
-        if (!(h > 0 && std::isfinite(h))) refuse_value("h is " + std::to_string(h) + "; a width is finite and above 0");
+        if (!(h > 0 && std::isfinite(h)))
+            refuse_value("h is " + std::to_string(h) + "; a bandwidth must be finite and above 0.");
         points_ = {x_.data<const double>(), w_.data(), x_.size(), h};
         check_points();
         check_weights();
@@ -29,12 +30,12 @@ private:
         const double* x = points_.x;
         bool good = points_.n == 0 || (std::isfinite(x[0]) && std::isfinite(x[points_.n - 1]));
         for (size_t i = 1; i < points_.n; ++i) good &= x[i - 1] <= x[i];
-        if (!good) refuse_value("points must be finite and ascending");
+        if (!good) refuse_value("points must be finite and ascending.");
     }
     void check_weights() const {
         bool good = true;
         for (size_t i = 0; points_.w && i < points_.n; ++i) good &= points_.w[i] >= 0 && points_.w[i] < HUGE_VAL;
-        if (!good) refuse_value("weights must be finite and not negative");
+        if (!good) refuse_value("weights must be finite and not negative.");
     }
 
     Array x_;

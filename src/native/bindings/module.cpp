@@ -1,4 +1,4 @@
-// The Python module: arguments are checked here, with the interpreter's lock held; the kernels run without it.
+// The Python module. Arguments are checked here, with the global interpreter lock held; kernels run without it.
 #include <algorithm>
 
 #ifdef COUNTWISE_X86_LEVELS
@@ -14,7 +14,7 @@ size_t level = 0;
 namespace {
 
 #ifdef COUNTWISE_X86_LEVELS
-// What belongs to x86-64-v3 and not all compilers can ask for by name.
+// Features of x86-64-v3 that __builtin_cpu_supports does not know in all compilers.
 bool has_rest_of_v3() {
     unsigned a = 0, b = 0, basic = 0, extended = 0, d = 0;
     if (!__get_cpuid(1, &a, &b, &basic, &d) || !__get_cpuid(0x80000001, &a, &b, &extended, &d)) return false;
@@ -22,7 +22,7 @@ bool has_rest_of_v3() {
 }
 #endif
 
-// The levels that this processor can run, lowest first.
+// The levels that the processor supports, lowest first.
 std::vector<std::string> supported_levels() {
 #ifdef COUNTWISE_X86_LEVELS
     __builtin_cpu_init();
@@ -40,10 +40,10 @@ std::vector<std::string> supported_levels() {
 #endif
 }
 
-// A level by the end of its name; the highest that there is if the processor lacks it.
+// Selects a level by the end of its name, or the highest supported level if the processor lacks it.
 void set_level(const std::string& wanted) {
     if (wanted != "v2" && wanted != "v3" && wanted != "v4")
-        refuse_value("the level is '" + wanted + "'; it must be 'v2', 'v3' or 'v4'");
+        refuse_value("The level must be 'v2', 'v3' or 'v4', not '" + wanted + "'.");
     level = std::min<size_t>(static_cast<size_t>(wanted[1] - '2'), supported_levels().size() - 1);
 }
 
@@ -62,7 +62,7 @@ NB_MODULE(_native, m) {
     using namespace countwise;
     using namespace nb::literals;
     const size_t levels = supported_levels().size();
-    if (levels == 0) throw nb::import_error("this processor is older than x86-64-v2");
+    if (levels == 0) throw nb::import_error("the processor does not support x86-64-v2");
     level = levels - 1;
     m.doc() = "The compiled kernels; countwise._kernels.reference documents them.";
     m.def("get_level", [] { return supported_levels()[level]; });

@@ -1,10 +1,10 @@
-// The parts of the Python module.
+// Common declarations of the Python module.
 #pragma once
 #include "arrays.h"
 
 namespace countwise {
 
-// Which of the levels is in use.
+// The level in use.
 extern size_t level;
 
 #ifdef COUNTWISE_X86_LEVELS
@@ -13,7 +13,7 @@ constexpr size_t level_count = 3;
 constexpr size_t level_count = 1;
 #endif
 
-// A kernel: the function of each level, of which the one in use is called.
+// A kernel has one function for each level and calls that of the level in use.
 template <class Function>
 struct Kernel;
 template <class Result, class... Arguments>
@@ -23,9 +23,9 @@ struct Kernel<Result(Arguments...)> {
 };
 
 // KERNEL(result, name, arguments...) declares a kernel as kernels::name, next to the binding that calls it. A
-// WIDE_KERNEL gains by 64-byte vectors: it lies in kernels/wide, which is compiled for x86-64-v4 too; of any other, v4
-// takes the function of v3. What the kernels do is said in countwise/_kernels/reference. Where nothing else is said,
-// an int is 0 if all went well, or 1 + the number of the column with a code out of range.
+// WIDE_KERNEL benefits from 64-byte vectors: it is in kernels/wide, which is also compiled for x86-64-v4. For any other
+// kernel, v4 uses the function of v3. countwise/_kernels/reference documents the kernels. Unless stated otherwise, an
+// int result is 0 for success, or 1 + the number of a column with a code out of range.
 #ifdef COUNTWISE_X86_LEVELS
 #define KERNEL(...) KERNEL_UP_TO(v3, __VA_ARGS__)
 #define WIDE_KERNEL(...) KERNEL_UP_TO(v4, __VA_ARGS__)
@@ -53,14 +53,14 @@ struct Kernel<Result(Arguments...)> {
     }
 #endif
 
-// Runs a kernel without the interpreter's lock; whatever is returned to Python is made after it is held again.
+// Runs a kernel without the global interpreter lock. Python objects are created after the lock is acquired again.
 template <class Work>
 auto unlocked(Work work) {
     nb::gil_scoped_release release;
     return work();
 }
 
-// The functions of one file, which are defined when the module is imported.
+// Functions of one file that are defined when the module is imported.
 struct Bindings {
     explicit Bindings(void (*define)(nb::module_& m));
 };

@@ -5,7 +5,7 @@ namespace countwise {
 
 WIDE_KERNEL(void, class_moments, const Column* columns, size_t n_columns, Column codes, const double* weights,
             size_t rows, size_t n_classes, double* n, double* mean, double* m2);
-// The counts are float64 if the weights are floats, else int64; weights without data are 1 for all.
+// Counts are float64 if the weights are floats, else int64. All weights are 1 if weights.data is null.
 WIDE_KERNEL(void, count_codes, Column column, Column given, Column weights, size_t rows, size_t n_values,
             size_t n_given, void* counts);
 WIDE_KERNEL(int, add_lookup, const Column* columns, size_t n_columns, const double* const* tables,
@@ -57,21 +57,21 @@ void add_lookup(nb::handle columns, nb::handle tables, nb::handle out) {
     std::vector<const double*> cells;
     std::vector<size_t> n_values;
     for (nb::handle object : tables) {
-        const std::string name = "table " + std::to_string(table.size());
+        const std::string name = "tables[" + std::to_string(table.size()) + "]";
         table.push_back(require(object, name, Type::f64, {any, to.size(1)}));
         cells.push_back(table.back().data<const double>());
         n_values.push_back(table.back().size(0));
     }
     if (table.size() != column.count())
-        refuse_value("there are " + std::to_string(column.count()) + " columns but " + std::to_string(table.size()) +
-                     " tables");
+        refuse_value("There are " + std::to_string(column.count()) + " columns but " + std::to_string(table.size()) +
+                     " tables.");
     const int bad = unlocked([&] {
         return kernels::add_lookup(column.data(), column.count(), cells.data(), n_values.data(), to.size(0), to.size(1),
                                    to.data<double>());
     });
     if (bad)
-        refuse_value("column " + std::to_string(bad - 1) + " holds a code beyond the " +
-                     std::to_string(n_values[static_cast<size_t>(bad - 1)]) + " values of its table");
+        refuse_value("columns[" + std::to_string(bad - 1) + "] contains a code beyond the " +
+                     std::to_string(n_values[static_cast<size_t>(bad - 1)]) + " values of its table.");
 }
 
 void add_gaussian(nb::handle columns, nb::handle mean, nb::handle inverse_sd, nb::handle log_norm, nb::handle out) {
@@ -101,13 +101,13 @@ void add_poisson(nb::handle columns, nb::handle rate, nb::handle out) {
 
 size_t normalize(nb::handle out, const std::string& kind) {
     const Array to = out_array(out);
-    if (kind != "log" && kind != "proba") refuse_value("kind is '" + kind + "'; it must be 'log' or 'proba'");
+    if (kind != "log" && kind != "proba") refuse_value("kind must be 'log' or 'proba', not '" + kind + "'.");
     return unlocked([&] { return kernels::normalize(to.data<double>(), to.size(0), to.size(1), kind == "proba"); });
 }
 
 nb::object argmax_rows(nb::handle out) {
     const Array from = out_array(out, false);
-    if (from.size(1) == 0) refuse_value("out has no classes to choose from");
+    if (from.size(1) == 0) refuse_value("out has no classes.");
     const NewArray<ptrdiff_t> best({from.size(0)}, false, "intp");
     unlocked([&] { kernels::argmax_rows(from.data<const double>(), from.size(0), from.size(1), best.data()); });
     return best.object;

@@ -1,4 +1,4 @@
-// Bindings of the kernels of distances between rows.
+// Bindings of the distance kernels.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -9,9 +9,9 @@
 
 namespace countwise {
 
-KERNEL(void, pair_sums, const PairRows& queries, const PairRows& rows, const PairLaw& law, double* sums);
-KERNEL(void, search_rows, const RowTreeView& tree, const PairLaw& law, const PairQuery& query);
-// Strings as code points one after the other, and where each begins.
+KERNEL(void, pair_sums, const PairRows& queries, const PairRows& rows, const PairMetric& metric, double* sums);
+KERNEL(void, search_rows, const RowTreeView& tree, const PairMetric& metric, const PairQuery& query);
+// Strings are concatenated code points, with the start of each string.
 KERNEL(void, edit_distances, const uint32_t* letters, const int64_t* starts, size_t n, const uint32_t* other_letters,
        const int64_t* other_starts, size_t n_others, uint32_t* out);
 
@@ -19,11 +19,11 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// One side: (numbers, codes).
+// Queries or rows: (numbers, codes).
 class Side {
 public:
     Side(nb::handle rows, const std::string& name)
-        : numbers_(require(rows[nb::int_(0)], "the numbers of " + name, Type::f64, {any, any}, Access::in_place)) {
+        : numbers_(require(rows[nb::int_(0)], "numbers of " + name, Type::f64, {any, any}, Access::in_place)) {
         for (nb::handle codes : nb::iter(rows[nb::int_(1)])) {
             arrays_.push_back(codes_array(codes, "codes of " + name, numbers_.size(0)));
             columns_.push_back(arrays_.back().column());
@@ -46,15 +46,15 @@ private:
     std::vector<Column> columns_;
 };
 
-// (factors, absent, tables, known, shares, nothing, p).
-class Law {
+// (factors, missing_costs, tables, known, weights, no_overlap, p).
+class Metric {
 public:
-    explicit Law(nb::handle law)
-        : factors_(require(law[nb::int_(0)], "factors", Type::f64, {any})),
-          absent_(require(law[nb::int_(1)], "absent", Type::f64, {factors_.size()})),
-          known_(require(law[nb::int_(3)], "known", Type::i64, {nb::len(nb::object(law[nb::int_(2)])), 2})),
-          shares_(require_or_none(law[nb::int_(4)], "shares", Type::f64, {factors_.size() + known_.size()})) {
-        for (nb::handle table : nb::iter(law[nb::int_(2)])) {
+    explicit Metric(nb::handle metric)
+        : factors_(require(metric[nb::int_(0)], "factors", Type::f64, {any})),
+          missing_costs_(require(metric[nb::int_(1)], "missing_costs", Type::f64, {factors_.size()})),
+          known_(require(metric[nb::int_(3)], "known", Type::i64, {nb::len(nb::object(metric[nb::int_(2)])), 2})),
+          weights_(require_or_none(metric[nb::int_(4)], "weights", Type::f64, {factors_.size() + known_.size()})) {
+        for (nb::handle table : nb::iter(metric[nb::int_(2)])) {
             if (PyFloat_Check(table.ptr()) || PyLong_Check(table.ptr())) {
                 tables_.push_back({nullptr, 0, nb::cast<double>(table)});
                 sizes_.push_back({0, 0});
@@ -65,58 +65,58 @@ public:
             tables_.push_back({cells.data<const double>(), cells.size(1), 0.0});
             sizes_.push_back({cells.size(0), cells.size(1)});
         }
-        law_ = {factors_.size(),
-                tables_.size(),
-                factors_.data<const double>(),
-                absent_.data<const double>(),
-                tables_.data(),
-                known_.data<const int64_t>(),
-                data_of<double>(shares_),
-                nb::cast<double>(law[nb::int_(5)]),
-                nb::cast<double>(law[nb::int_(6)])};
+        metric_ = {factors_.size(),
+                   tables_.size(),
+                   factors_.data<const double>(),
+                   missing_costs_.data<const double>(),
+                   tables_.data(),
+                   known_.data<const int64_t>(),
+                   data_of<double>(weights_),
+                   nb::cast<double>(metric[nb::int_(5)]),
+                   nb::cast<double>(metric[nb::int_(6)])};
     }
-    const PairLaw& data() const { return law_; }
+    const PairMetric& data() const { return metric_; }
     void check(const Side& side, const std::string& name, int axis) const {
         check_shape(side, name);
-        for (size_t j = 0; j < law_.codes; ++j)
+        for (size_t j = 0; j < metric_.codes; ++j)
             if (tables_[j].cells != nullptr && side.rows() > 0 && side.largest(j) >= sizes_[j][axis])
-                refuse_value("a code of " + name + " is outside its table");
+                refuse_value("A code of " + name + " is outside its table.");
     }
-    // A tree that was made of these rows knows their codes, so that they are not looked at again.
+    // A tree built from these rows has stored their largest codes, so that the codes are not read again.
     void check(const RowTree& tree, const Side& rows) const {
         check_shape(rows, "rows");
-        bool same = tree.rows() == rows.rows() && tree.numbers() == law_.numbers && tree.codes() == law_.codes;
-        for (size_t j = 0; same && j < law_.codes; ++j)
+        bool same = tree.rows() == rows.rows() && tree.numbers() == metric_.numbers && tree.codes() == metric_.codes;
+        for (size_t j = 0; same && j < metric_.codes; ++j)
             same = tables_[j].cells == nullptr || tree.rows() == 0 || tree.largest(j) < sizes_[j][1];
-        if (!same) refuse_value("the tree is of other rows");
-        if (!tree.serves(law_))
-            refuse_value("the tree was made for another distance: its factors or known codes differ");
+        if (!same) refuse_value("tree was built from other rows.");
+        if (!tree.serves(metric_))
+            refuse_value("tree was built for another metric: its factors or known codes differ.");
     }
 
 private:
     void check_shape(const Side& side, const std::string& name) const {
-        if (side.numbers() != law_.numbers)
-            refuse_value(name + " have " + std::to_string(side.numbers()) + " numbers; the law has " +
-                         std::to_string(law_.numbers));
-        if (side.codes() != law_.codes)
-            refuse_value(name + " have " + std::to_string(side.codes()) + " codes; the law has " +
-                         std::to_string(law_.codes));
+        if (side.numbers() != metric_.numbers)
+            refuse_value(name + " has " + std::to_string(side.numbers()) + " numeric attributes, but the metric has " +
+                         std::to_string(metric_.numbers) + ".");
+        if (side.codes() != metric_.codes)
+            refuse_value(name + " has " + std::to_string(side.codes()) + " nominal attributes, but the metric has " +
+                         std::to_string(metric_.codes) + ".");
     }
 
     struct Size {
         size_t size[2];
         size_t operator[](int axis) const { return size[axis]; }
     };
-    Array factors_, absent_, known_;
-    MaybeArray shares_;
+    Array factors_, missing_costs_, known_;
+    MaybeArray weights_;
     std::vector<Array> arrays_;
     std::vector<PairTable> tables_;
     std::vector<Size> sizes_;
-    PairLaw law_{};
+    PairMetric metric_{};
 };
 
-nb::object pair_sums(nb::handle queries, nb::handle rows, nb::handle law) {
-    const Law given(law);
+nb::object pair_sums(nb::handle queries, nb::handle rows, nb::handle metric) {
+    const Metric given(metric);
     const Side left(queries, "queries"), right(rows, "rows");
     given.check(left, "queries", 0);
     given.check(right, "rows", 1);
@@ -131,8 +131,9 @@ struct Near {
     bool operator<(const Near& other) const { return sum != other.sum ? sum < other.sum : row < other.row; }
 };
 
-// The nearest rows so far, until their weights reach k. Weights that are added and taken away again must leave nothing
-// behind, so that their sum is carried in twice the precision of a double; a little more than k is kept until the end.
+// The nearest rows so far, until the sum of their weights reaches k. The sum is kept in twice the precision of a
+// double, because adding and subtracting weights must leave no rounding error. Slightly more than k is kept until the
+// end.
 class Nearest {
 public:
     Nearest(double k, double limit, const double* weights, const double* penalties, bool ties)
@@ -163,7 +164,7 @@ private:
         rest_ += (total_ - (high - part)) + (x - part);
         total_ = high;
     }
-    // Whether the others reach k without the furthest.
+    // Whether the other rows reach k without the farthest row.
     bool spare() const {
         const double x = -weight(heap_.front().row), high = total_ + x, part = high - total_;
         return high + (rest_ + ((total_ - (high - part)) + (x - part))) >= enough_;
@@ -187,7 +188,7 @@ private:
             heap_.pop_back();
         }
     }
-    // Equally far ones go together, or stay.
+    // Removes rows at the same distance together, or none of them.
     void trim_ties() {
         while (full()) {
             const double sum = heap_.front().sum;
@@ -212,25 +213,25 @@ private:
     double total_ = 0.0, rest_ = 0.0;
 };
 
-RowTree* row_tree(nb::handle rows, nb::handle law) {
-    const Law given(law);
+RowTree* row_tree(nb::handle rows, nb::handle metric) {
+    const Metric given(metric);
     const Side side(rows, "rows");
     given.check(side, "rows", 1);
     return unlocked([&] { return build_row_tree(side.data(), given.data()); }).release();
 }
 
-nb::tuple nearest(nb::handle queries, nb::handle rows, nb::handle law, double k, double limit, nb::handle weights,
+nb::tuple nearest(nb::handle queries, nb::handle rows, nb::handle metric, double k, double limit, nb::handle weights,
                   nb::handle skip, nb::object tree, nb::handle penalties, bool ties) {
-    if (!(k > 0.0)) refuse_value("k must be above 0");
-    if (std::isnan(limit)) refuse_value("the limit is no number");
-    const Law given(law);
+    if (!(k > 0.0)) refuse_value("k must be above 0.");
+    if (std::isnan(limit)) refuse_value("limit must not be NaN.");
+    const Metric given(metric);
     const Side left(queries, "queries"), right(rows, "rows");
     given.check(left, "queries", 0);
     if (tree.is_none()) given.check(right, "rows", 1);
     else given.check(nb::cast<const RowTree&>(tree), right);
     const RowWeights weight(weights, right.rows()), penalty(penalties, right.rows());
     for (size_t i = 0; penalty.data() != nullptr && i < right.rows(); ++i)
-        if (!(penalty.data()[i] >= 1.0)) refuse_value("a penalty is below 1");
+        if (!(penalty.data()[i] >= 1.0)) refuse_value("penalties must be at least 1.");
     const MaybeArray skips = require_or_none(skip, "skip", Type::i64, {left.rows()});
     std::unique_ptr<RowTree> own;
     if (tree.is_none()) own = unlocked([&] { return build_row_tree(right.data(), given.data()); });
@@ -262,7 +263,7 @@ nb::tuple nearest(nb::handle queries, nb::handle rows, nb::handle law, double k,
     return nb::make_tuple(NewArray<int64_t>::of(starts).object, ids.object, sums.object);
 }
 
-// The code points of strings, and where each begins.
+// Concatenated code points of strings, and the start of each string.
 class Strings {
 public:
     Strings(nb::handle letters, nb::handle starts, const std::string& name)
@@ -293,9 +294,9 @@ void edit_distances(nb::handle letters, nb::handle starts, nb::handle other_lett
 const Bindings bindings([](nb::module_& m) {
     using namespace nb::literals;
     nb::class_<RowTree>(m, "RowTree");
-    m.def("pair_sums", &pair_sums, "queries"_a, "rows"_a, "law"_a);
-    m.def("row_tree", &row_tree, "rows"_a, "law"_a, nb::rv_policy::take_ownership);
-    m.def("nearest", &nearest, "queries"_a, "rows"_a, "law"_a, "k"_a, "limit"_a, "weights"_a.none(), "skip"_a.none(),
+    m.def("pair_sums", &pair_sums, "queries"_a, "rows"_a, "metric"_a);
+    m.def("row_tree", &row_tree, "rows"_a, "metric"_a, nb::rv_policy::take_ownership);
+    m.def("nearest", &nearest, "queries"_a, "rows"_a, "metric"_a, "k"_a, "limit"_a, "weights"_a.none(), "skip"_a.none(),
           "tree"_a.none() = nb::none(), "penalties"_a.none() = nb::none(), "ties"_a = false);
     m.def("edit_distances", &edit_distances, "letters"_a, "starts"_a, "other_letters"_a, "other_starts"_a, "out"_a);
 });

@@ -1,4 +1,4 @@
-// Codes of Python objects: here the interpreter's lock is held throughout.
+// Codes of Python objects; the global interpreter lock is held throughout.
 #include <cmath>
 
 #include "module.h"
@@ -8,8 +8,8 @@ namespace countwise {
 
 namespace {
 
-// Objects that were met lately, by address: most columns repeat few objects. References are held, so that
-// an address cannot come to mean another object.
+// Cache of recently seen objects by address, because most columns repeat few objects. It holds references, so that an
+// address cannot be reused for another object.
 class Recent {
 public:
     Recent() : places_(sets * ways) {}
@@ -17,15 +17,16 @@ public:
         for (Place& place : places_) Py_XDECREF(place.object);
     }
     bool find(PyObject* object, uint32_t* code) {
-        if (asked_ >= trial && found_ < asked_ / 8) return false;  // all objects differ: do not ask again
-        ++asked_;
+        if (searches_ >= trial && found_ < searches_ / 8)
+            return false;  // most objects differ: stop searching the cache
+        ++searches_;
         const Place* place = set_of(object);
         for (size_t i = 0; i < ways; ++i)
             if (place[i].object == object) return *code = place[i].code, ++found_, true;
         return false;
     }
     void keep(PyObject* object, uint32_t code) {
-        if (asked_ >= trial && found_ < asked_ / 8) return;
+        if (searches_ >= trial && found_ < searches_ / 8) return;
         Place* place = set_of(object);
         size_t i = 0;
         while (i < ways && place[i].object) ++i;
@@ -48,12 +49,12 @@ private:
     }
 
     std::vector<Place> places_;
-    size_t asked_ = 0, found_ = 0, turn_ = 0;
+    size_t searches_ = 0, found_ = 0, turn_ = 0;
 };
 
 class Distinct {
 public:
-    // The code of an object; Python's error is set if there is none.
+    // Computes the code of an object; sets a Python error and returns false on failure.
     bool code_of(PyObject* object, uint32_t* code) {
         PyTypeObject* type = Py_TYPE(object);
         Values& values = PyUnicode_Check(object) ? strings_ : values_of(type);
@@ -74,7 +75,7 @@ public:
     nb::list list() const { return list_; }
 
 private:
-    // Values of one type: True and 1 are equal, but not one value.
+    // Values of one type: True and 1 are equal but are distinct values.
     struct Values {
         nb::object type;
         bool floating;
@@ -112,16 +113,17 @@ private:
 [[noreturn]] void refuse_object(size_t row, PyObject* object) {
     if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw nb::python_error();
     PyErr_Clear();
-    refuse_type("row " + std::to_string(row) + " holds a " +
+    refuse_type("Row " + std::to_string(row) + " contains a " +
                 nb::cast<std::string>(nb::handle(object).type().attr("__name__")) +
-                ", which cannot be a value: it is not hashable");
+                ", which is not hashable and cannot be a value.");
 }
 
 nb::tuple factorize_objects(nb::handle column) {
     const Array array(column, "column");
     if (!array.is_objects() || array.dimensions() != 1)
-        refuse_type("a 1-D object array is needed, not one of numbers or of " + std::to_string(array.dimensions()) +
-                    " dimensions");
+        refuse_type("column must be a 1-D object array, not " +
+                    std::string(array.is_objects() ? "objects" : "numbers") + " with " +
+                    std::to_string(array.dimensions()) + " dimensions.");
     const NewArray<uint32_t> result({array.size()});
     uint32_t* codes = result.data();
     const Column from = array.column();
@@ -129,9 +131,9 @@ nb::tuple factorize_objects(nb::handle column) {
     Distinct distinct;
     for (size_t i = 0; i < array.size(); ++i) {
         PyObject* object = cell_at<PyObject*>(from, i);
-        if (!object) object = Py_None;  // NumPy's empty cell
+        if (!object) object = Py_None;  // an uninitialized element
         if (recent.find(object, &codes[i])) continue;
-        // Held, because a comparison may run Python code that changes the array.
+        // Hold a reference, because a comparison may run Python code that changes the array.
         const nb::object held = nb::borrow(object);
         if (!distinct.code_of(object, &codes[i])) refuse_object(i, object);
         recent.keep(object, codes[i]);

@@ -1,4 +1,4 @@
-// Bindings of the sums of product kernels.
+// Bindings of sums of product kernels.
 #include <cmath>
 
 #include "support/product_leaves.h"
@@ -11,9 +11,9 @@ WIDE_KERNEL(void, product_log_sums, const Products& points, const ProductQueries
 
 namespace {
 
-constexpr double least_width = 1e-300;
+constexpr double least_bandwidth = 1e-300;
 
-// The kernel of each column.
+// The kernel function of each column.
 class Kernel {
 public:
     Kernel(nb::handle kinds, nb::handle scales)
@@ -31,12 +31,12 @@ private:
     void check(size_t j) const {
         const uint8_t kind = kinds_.data<const uint8_t>()[j];
         const double a = scales_.data<const double>()[2 * j], b = scales_.data<const double>()[2 * j + 1];
-        const std::string column = "column " + std::to_string(j);
-        if (kind > 4) refuse_value("kinds has a " + std::to_string(kind) + "; they go from 0 to 4");
-        if (kind < 3 && !(a >= least_width && std::isfinite(a)))
-            refuse_value(column + " has a width that is not finite and at least 1e-300");
+        const std::string column = "Column " + std::to_string(j);
+        if (kind > 4) refuse_value("kinds contains " + std::to_string(kind) + "; kinds must be between 0 and 4.");
+        if (kind < 3 && !(a >= least_bandwidth && std::isfinite(a)))
+            refuse_value(column + " has a bandwidth that is not finite or below 1e-300.");
         if (kind >= 3 && !(a <= 0 && (kind == 4 || b <= 0)))
-            refuse_value(column + " has scales that are not logs of at most 0");
+            refuse_value(column + " has scales above 0; they must be at most 0.");
     }
 
     Array kinds_, scales_;
@@ -61,7 +61,7 @@ public:
     void use(const Kernel& kernel) {
         if (cells_.size(1) != kernel.columns())
             refuse_value("points has " + std::to_string(cells_.size(1)) + " columns; " +
-                         std::to_string(kernel.columns()) + " are needed");
+                         std::to_string(kernel.columns()) + " are needed.");
         kernel.put(points_);
     }
 
@@ -78,7 +78,7 @@ public:
           absent_(require_or_none(absent, "absent", Type::f64, {cells_.size(), points.columns})),
           rest_(require_or_none(rest, "rest", Type::f64, {cells_.size()})),
           own_(require_or_none(own, "own", Type::i64, {cells_.size()})) {
-        if (own.is_none() != rest.is_none()) refuse_value("own and rest are given together or not at all");
+        if (own.is_none() != rest.is_none()) refuse_value("own and rest must both be given, or neither.");
         queries_ = {cells_.data<const double>(), data_of<double>(absent_), data_of<int64_t>(own_),
                     data_of<double>(rest_), cells_.size()};
         check_numbers(points);
@@ -90,12 +90,12 @@ private:
         bool good = true;
         const size_t cells = queries_.absent ? queries_.n * points.columns : 0;
         for (size_t i = 0; i < cells; ++i) good &= queries_.absent[i] <= 0;
-        if (!good) refuse_value("absent must be 0 at most");
+        if (!good) refuse_value("absent must be at most 0.");
         for (size_t i = 0; queries_.own && i < queries_.n; ++i)
             good &= queries_.own[i] >= -1 && queries_.own[i] < static_cast<int64_t>(points.n);
-        if (!good) refuse_value("own must be the number of one of " + std::to_string(points.n) + " points, or -1");
+        if (!good) refuse_value("own must be the index of one of the " + std::to_string(points.n) + " points, or -1.");
         for (size_t i = 0; queries_.rest && i < queries_.n; ++i) good &= queries_.rest[i] < HUGE_VAL;
-        if (!good) refuse_value("rest must be numbers below infinity");
+        if (!good) refuse_value("rest must be below infinity and not NaN.");
     }
 
     Array cells_;
@@ -117,7 +117,7 @@ nb::object boxes(nb::handle points, nb::handle log_weights) {
     const Products& p = table.points();
     const NewArray<double> spans({2 * p.columns + 1, p.leaves});
     if (!unlocked([&] { return product_boxes(p, spans.data()); }))
-        refuse_value("points must be finite, or NaN where a cell is missing; log_weights must be below infinity");
+        refuse_value("points must be finite or NaN (missing); log_weights must be below infinity and not NaN.");
     return spans.object;
 }
 
@@ -131,7 +131,7 @@ nb::object log_sums(nb::handle points, nb::handle log_weights, nb::handle boxes,
     p.boxes = spans.data<const double>();
     const QueryTable query(queries, absent, own, rest, p);
     if (!(tolerance >= 0 && tolerance < 1))
-        refuse_value("tolerance is " + std::to_string(tolerance) + "; it is at least 0 and below 1");
+        refuse_value("tolerance is " + std::to_string(tolerance) + "; it must be at least 0 and below 1.");
     const NewArray<double> logs({query.queries().n});
     unlocked([&] { kernels::product_log_sums(p, query.queries(), tolerance, logs.data()); });
     return logs.object;

@@ -3,8 +3,8 @@
 
 namespace countwise {
 
-// Of the three below: a 1 is written to `incomplete` for every row with a NaN, which adds nothing, else a 0. The
-// sums are to be 0 before.
+// The next three set `incomplete` to 1 for every row with a NaN, which is ignored, and to 0 for all others. Sums must
+// be zero before the call.
 WIDE_KERNEL(void, class_scatter, const Column* columns, size_t n_columns, Column codes, const double* weights,
             size_t rows, size_t n_classes, uint8_t* incomplete, double* n, double* mean, double* scatter);
 // The factors are (classes, height, columns).
@@ -15,7 +15,7 @@ WIDE_KERNEL(void, add_linear, const Column* columns, size_t n_columns, const dou
 
 namespace {
 
-// The marks of rows that lack a cell.
+// Marks of rows with a missing value.
 Array marks_array(nb::handle object, size_t rows) {
     return require(object, "incomplete", Type::u8, {rows}, Access::write);
 }

@@ -1,4 +1,4 @@
-// Bindings of the kernels on sparse tables and on columns of whole numbers.
+// Bindings of the kernels on sparse tables and on integer columns.
 #include <algorithm>
 
 #include "module.h"
@@ -9,14 +9,14 @@ namespace countwise {
 KERNEL(int, csr_class_sums, const Csr& matrix, Column codes, const double* weights, size_t n_classes, double* sums);
 KERNEL(int, csr_add, const Csr& matrix, const double* table, size_t classes, double* out);
 KERNEL(bool, is_integral, Column column, size_t rows);
-// False if no cell is there; the extremes as uint64 for u64 columns, as int64 otherwise.
+// Returns false if all values are missing. The bounds are uint64 for u64 columns, int64 otherwise.
 KERNEL(bool, integer_range, Column column, size_t rows, int64_t* low, int64_t* high);
 KERNEL(void, integer_marks, Column column, size_t rows, int64_t low, size_t span, uint8_t* marks);
 KERNEL(size_t, integer_values, Column column, size_t rows, int64_t* values);
 
 namespace {
 
-// The three arrays of a sparse matrix, checked so far that the kernels cannot read outside them.
+// The three arrays of a sparse matrix, checked so that the kernels cannot read outside them.
 class SparseRows {
 public:
     SparseRows(nb::handle indptr, nb::handle indices, nb::handle data, size_t rows, size_t columns, bool present)
@@ -28,15 +28,15 @@ public:
     }
     const Csr& matrix() const { return matrix_; }
     [[noreturn]] void refuse_column() const {
-        refuse_value("indices hold a column outside 0 to " +
-                     std::to_string(static_cast<long long>(matrix_.columns) - 1));
+        refuse_value("indices contains a column outside 0 to " +
+                     std::to_string(static_cast<long long>(matrix_.columns) - 1) + ".");
     }
 
 private:
     static Array index_array(nb::handle object, const char* name) {
         Array array = column_array(object, name);
         if (array.type() != Type::i32 && array.type() != Type::i64)
-            refuse_type(std::string(name) + " must be int32 or int64");
+            refuse_type(std::string(name) + " must be int32 or int64.");
         return array;
     }
     int64_t pointer(size_t i) const {
@@ -47,7 +47,7 @@ private:
         bool good = pointer(0) >= 0;
         for (size_t i = 0; i < matrix_.rows; ++i) good &= pointer(i) <= pointer(i + 1);
         good &= static_cast<uint64_t>(pointer(matrix_.rows)) <= std::min(indices_.size(), data_.size());
-        if (!good) refuse_value("indptr must not descend, nor point outside indices and data");
+        if (!good) refuse_value("indptr must ascend and must not point outside indices and data.");
     }
 
     Array indptr_, indices_, data_;
@@ -80,7 +80,7 @@ bool float_is_integral(nb::handle column) {
     return unlocked([&] { return kernels::is_integral(array.column(), array.size()); });
 }
 
-// The distinct values by a mark for each number of the range, or by sorting where that would be too large.
+// Returns the distinct values, by marking each number of the range, or by sorting if the range is too large.
 std::vector<int64_t> distinct_values(const Array& array, int64_t low, uint64_t span) {
     std::vector<int64_t> values;
     if (span <= std::max<uint64_t>(uint64_t{1} << 20, 4 * array.size())) {
@@ -99,7 +99,7 @@ std::vector<int64_t> distinct_values(const Array& array, int64_t low, uint64_t s
 
 nb::object integer_domain(nb::handle column, nb::int_ limit) {
     const Array array = column_array(column, "column");
-    int overflow = 0;  // a limit beyond 64 bits is no limit
+    int overflow = 0;  // a limit that exceeds 64 bits has no effect
     const long long bound = PyLong_AsLongLongAndOverflow(limit.ptr(), &overflow);
     const uint64_t most = overflow > 0 ? UINT64_MAX : overflow < 0 || bound < 0 ? 0 : static_cast<uint64_t>(bound);
     int64_t low = 0, high = 0;
@@ -114,7 +114,7 @@ nb::object integer_domain(nb::handle column, nb::int_ limit) {
             if (close) values = distinct_values(array, low, span);
         }
     });
-    if (!integral) refuse_value("the column holds a number that is not whole, or is 2**53 or more");
+    if (!integral) refuse_value("column contains a number that is not an integer or not below 2**53.");
     if (!close) return nb::none();
     return NewArray<int64_t>::of(values).object;
 }

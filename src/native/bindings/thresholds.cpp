@@ -3,21 +3,21 @@
 
 namespace countwise {
 
-// Returns how many entries there are.
+// Returns the number of entries.
 KERNEL(size_t, presort, Column column, size_t rows, uint32_t* entries);
-// How many entries there may be at the next level, and how many there are. Below 0: an instance out of range,
-// a branch out of range, an instance in several branches without copies, copies out of range.
-KERNEL(int64_t, partition_room, const Segments& from, const Parting& parting);
+// Return the maximum and the actual number of entries at the next level. Negative results: an instance out of range, a
+// branch out of range, an instance in several branches without copies, copies out of range.
+KERNEL(int64_t, partition_capacity, const Segments& from, const Parting& parting);
 KERNEL(int64_t, partition_segments, const Segments& from, const Parting& parting, uint32_t* entries, int64_t* starts);
-// Of the two below: returns 1 for an instance out of range, 2 for a code out of range.
+// The next two return 1 for an instance out of range, 2 for a code out of range.
 KERNEL(int, best_thresholds, const Segments& segments, const Labels& labels, bool entropy, double least,
        int64_t* places, double* gains);
-KERNEL(int, best_thresholds_of_numbers, const Segments& segments, const Answers& answers, bool deviations, double least,
-       int64_t* places, double* gains);
+KERNEL(int, best_thresholds_of_numbers, const Segments& segments, const NumericTargets& targets, bool by_sd,
+       double least, int64_t* places, double* gains);
 
 namespace {
 
-// Codes that are contiguous.
+// Returns contiguous codes.
 Array solid_codes(nb::handle object, const std::string& name) {
     Array array = codes_array(object, name);
     if (array.contiguous()) return array;
@@ -45,9 +45,9 @@ nb::object first_of(const nb::object& array, size_t n) {
 }
 
 nb::object presort(nb::handle column) {
-    const Array from = column_array(column, "column 0");
+    const Array from = column_array(column, "column");
     const size_t rows = from.size();
-    if (rows >= size_t{1} << 31) refuse_value(std::to_string(rows) + " rows are more than entries can number");
+    if (rows >= size_t{1} << 31) refuse_value(std::to_string(rows) + " rows exceed the maximum of 2147483647.");
     const NewArray<uint32_t> entries({rows});
     const size_t n = unlocked([&] { return kernels::presort(from.column(), rows, entries.data()); });
     return n == rows ? entries.object : first_of(entries.object, n);
@@ -59,17 +59,17 @@ void check_slots(const Array& slots, size_t n_next) {
         const int64_t slot = slots.data<const int32_t>()[i];
         if (slot == -1) continue;
         if (slot <= before || static_cast<size_t>(slot) >= n_next)
-            refuse_value("slots must be -1 or ascend from 0 to below " + std::to_string(n_next));
+            refuse_value("slots must be -1 or ascend from 0 to below " + std::to_string(n_next) + ".");
         before = slot;
     }
 }
 
 [[noreturn]] void refuse_parting(int64_t reason) {
     switch (reason) {
-        case -1: refuse_value("entries hold an instance that is not there");
-        case -2: refuse_value("a branch is beyond those of its node");
-        case -3: refuse_value("an instance goes down all branches but has no copies");
-        default: refuse_value("copies are more than entries can number");
+        case -1: refuse_value("entries contains an instance that does not exist.");
+        case -2: refuse_value("A branch number exceeds the branches of its node.");
+        case -3: refuse_value("An instance goes down all branches but has no copies.");
+        default: refuse_value("copies exceeds the maximum instance number, 2147483647.");
     }
 }
 
@@ -87,26 +87,27 @@ nb::tuple partition_entries(nb::handle entries, nb::handle starts, nb::handle br
     const Parting parting{
         branches.column(),      branches.size(), slot.data<const int32_t>(), firsts.data<const int64_t>(), n_next,
         data_of<uint32_t>(copy)};
-    const int64_t room = unlocked([&] { return kernels::partition_room(segments, parting); });
-    if (room < 0) refuse_parting(room);
-    const NewArray<uint32_t> moved({static_cast<size_t>(room)});
+    const int64_t capacity = unlocked([&] { return kernels::partition_capacity(segments, parting); });
+    if (capacity < 0) refuse_parting(capacity);
+    const NewArray<uint32_t> moved({static_cast<size_t>(capacity)});
     const NewArray<int64_t> begins({n_next + 1});
     const int64_t n =
         unlocked([&] { return kernels::partition_segments(segments, parting, moved.data(), begins.data()); });
     if (n < 0) refuse_parting(n);
-    return nb::make_tuple(n == room ? moved.object : first_of(moved.object, static_cast<size_t>(n)), begins.object);
+    return nb::make_tuple(n == capacity ? moved.object : first_of(moved.object, static_cast<size_t>(n)), begins.object);
 }
 
-// Whether the criterion is the second of two.
+// Returns whether the criterion is the second option.
 bool is_second(const std::string& criterion, const char* first, const char* second) {
     if (criterion != first && criterion != second)
-        refuse_value("criterion is '" + criterion + "'; it must be one of " + first + ", " + second);
+        refuse_value("criterion must be one of '" + std::string(first) + "', '" + second + "', not '" + criterion +
+                     "'.");
     return criterion == second;
 }
 
 [[noreturn]] void refuse_labels(int reason) {
-    if (reason == 1) refuse_value("entries hold an instance that is not there");
-    refuse_value("codes hold a class that is not there");
+    if (reason == 1) refuse_value("entries contains an instance that does not exist.");
+    refuse_value("codes contains a class that does not exist.");
 }
 
 nb::tuple best_thresholds(nb::handle entries, nb::handle starts, nb::handle codes, nb::handle weights, size_t n_classes,
@@ -128,7 +129,7 @@ nb::tuple best_thresholds(nb::handle entries, nb::handle starts, nb::handle code
 
 nb::tuple best_thresholds_of_numbers(nb::handle entries, nb::handle starts, nb::handle values, nb::handle weights,
                                      const std::string& criterion, double least) {
-    const bool deviations = is_second(criterion, "variance", "sd");
+    const bool by_sd = is_second(criterion, "variance", "sd");
     const Array value = require(values, "values", Type::f64, {any});
     const Level level(entries, starts);
     const RowWeights weight(weights, value.size());
@@ -136,8 +137,8 @@ nb::tuple best_thresholds_of_numbers(nb::handle entries, nb::handle starts, nb::
     const NewArray<double> gains({level.segments().count});
     const int bad = unlocked([&] {
         return kernels::best_thresholds_of_numbers(level.segments(),
-                                                   {value.data<const double>(), weight.data(), value.size()},
-                                                   deviations, least, places.data(), gains.data());
+                                                   {value.data<const double>(), weight.data(), value.size()}, by_sd,
+                                                   least, places.data(), gains.data());
     });
     if (bad) refuse_labels(bad);
     return nb::make_tuple(places.object, gains.object);

@@ -1,4 +1,4 @@
-// Bindings of the kernels that ask the tests of trees. All that a tree says is checked here, once for all rows.
+// Bindings of the kernels that apply the tests of trees. The arrays of a tree are checked here, once for all rows.
 #include <algorithm>
 #include <cmath>
 
@@ -6,10 +6,10 @@
 
 namespace countwise {
 
-// Both need tests that were checked.
+// The next two require checked tests.
 KERNEL(Routed, route_entries, const Column* columns, const Instances& instances, const int64_t* starts,
        const Tests& tests);
-// Rows and first nodes may be null pointers. Returns -1, or the node that had no group for a code.
+// Rows and start nodes may be null pointers. Returns -1, or a node that has no group for a code.
 KERNEL(int64_t, apply_tests, const Column* columns, size_t n_columns, const uint32_t* rows, const int32_t* start,
        size_t n, const Tests& tests, const int32_t* children, int32_t* out);
 
@@ -17,7 +17,7 @@ namespace {
 
 std::string node_name(size_t k) { return "node " + std::to_string(k); }
 
-// What nodes ask of columns whose numbers of rows agree. Children may be a null pointer; no branch is as high as
+// Checked tests of nodes on columns of equal length. Children may be a null pointer; every branch is below
 // `most_branches`.
 class TestArrays {
 public:
@@ -36,8 +36,9 @@ public:
     const Tests& tests() const { return tests_; }
 
     [[noreturn]] void refuse_code(size_t k) const {
-        refuse_value("column " + std::to_string(tests_.attribute[k]) + " holds a code too high; " + node_name(k) +
-                     " has " + std::to_string(tests_.group_starts[k + 1] - tests_.group_starts[k]) + " groups");
+        refuse_value("columns[" + std::to_string(tests_.attribute[k]) + "] contains a code that is too high; " +
+                     node_name(k) + " has " + std::to_string(tests_.group_starts[k + 1] - tests_.group_starts[k]) +
+                     " groups.");
     }
 
 private:
@@ -49,10 +50,10 @@ private:
         std::vector<Array> arrays;
         for (nb::handle part : object) {
             const size_t i = arrays.size();
-            if (i == 6) refuse_value("tests are 6 arrays, not more");
+            if (i == 6) refuse_value("tests must be 6 arrays, not more.");
             arrays.push_back(require(part, names[i], types[i], {any}));
         }
-        if (arrays.size() != 6) refuse_value("tests are 6 arrays, not " + std::to_string(arrays.size()));
+        if (arrays.size() != 6) refuse_value("tests must be 6 arrays, not " + std::to_string(arrays.size()) + ".");
         return arrays;
     }
 
@@ -68,7 +69,7 @@ private:
 
     int64_t limits(size_t k) const { return tests_.limit_starts[k + 1] - tests_.limit_starts[k]; }
 
-    // The highest branch of an inner node; below 0 if there is none.
+    // The highest branch of an inner node; negative if it has none.
     int64_t highest_branch(size_t k) const {
         if (limits(k)) return std::max<int64_t>(limits(k), tests_.missing[k]);
         int64_t highest = -1;
@@ -77,7 +78,7 @@ private:
         return highest;
     }
 
-    // A quick look that suffices for most nodes: one limit and two children.
+    // A quick check that suffices for most nodes: one limit and two children.
     bool is_plain(size_t k, const int32_t* children, int64_t most_branches) const {
         const double limit = limits(k) == 1 ? tests_.limits[tests_.limit_starts[k]] : NAN;
         return limit == limit && tests_.missing[k] <= 1 && most_branches > 1 &&
@@ -89,29 +90,31 @@ private:
     void check_starts(const int64_t* starts, const char* name, size_t length) const {
         bool good = starts[0] >= 0 && starts[tests_.nodes] <= static_cast<int64_t>(length);
         for (size_t k = 0; k < tests_.nodes; ++k) good &= starts[k] <= starts[k + 1];
-        if (!good) refuse_value(std::string(name) + " must ascend from 0 to at most " + std::to_string(length));
+        if (!good)
+            refuse_value(std::string(name) + " must ascend and lie between 0 and " + std::to_string(length) + ".");
     }
 
     void check_node(size_t k, const int32_t* children, int64_t most_branches) const {
         const size_t column = static_cast<size_t>(tests_.attribute[k]);
         if (column >= columns_.count())
-            refuse_value(node_name(k) + " asks column " + std::to_string(column) + " of " +
-                         std::to_string(columns_.count()));
+            refuse_value("Node " + std::to_string(k) + " tests column " + std::to_string(column) + ", but there are " +
+                         std::to_string(columns_.count()) + " columns.");
         const Type type = columns_.data()[column].type;
         if (limits(k) == 0 && type != Type::u8 && type != Type::u16 && type != Type::u32)
-            refuse_type("column " + std::to_string(column) + ": codes are 1-D uint8, uint16 or uint32; " +
-                        node_name(k) + " groups them");
+            refuse_type("columns[" + std::to_string(column) +
+                        "] must be a 1-D array of uint8, uint16 or uint32, because " + node_name(k) +
+                        " groups its codes.");
         for (int64_t i = tests_.limit_starts[k]; i < tests_.limit_starts[k + 1]; ++i)
             if (!(tests_.limits[i] >= tests_.limits[std::max(i - 1, tests_.limit_starts[k])]))
-                refuse_value("the limits of " + node_name(k) + " do not ascend");
+                refuse_value("The limits of " + node_name(k) + " do not ascend.");
         const int64_t highest = highest_branch(k);
         if (highest >= most_branches)
-            refuse_value("branch " + std::to_string(highest) + " of " + node_name(k) +
-                         " is too high for the type of branch");
-        // Children come after their parents, so that every path has an end.
+            refuse_value("Branch " + std::to_string(highest) + " of " + node_name(k) +
+                         " is too high for the type of branch.");
+        // Children come after their parents, so that every path ends.
         if (children && highest >= 0 &&
             (children[k] <= static_cast<int64_t>(k) || children[k] + highest >= static_cast<int64_t>(tests_.nodes)))
-            refuse_value("the children of " + node_name(k) + " are not among the nodes after it");
+            refuse_value("The children of " + node_name(k) + " are not among the nodes after it.");
     }
 
     const Columns& columns_;
@@ -147,8 +150,8 @@ int64_t route_entries(nb::handle columns, nb::handle entries, nb::handle starts,
     const Routed routed = unlocked(
         [&] { return kernels::route_entries(column.data(), instances, start.data<const int64_t>(), test.tests()); });
     if (routed.problem == 1) test.refuse_code(routed.node);
-    if (routed.problem == 2) refuse_value("entries of " + node_name(routed.node) + " are beyond the rows or branches");
-    return routed.gaps;
+    if (routed.problem == 2) refuse_value("Entries of " + node_name(routed.node) + " are beyond the rows or branches.");
+    return routed.in_all;
 }
 
 nb::object apply_tests(nb::handle columns, nb::handle rows, nb::handle nodes, size_t n, nb::handle tests,
@@ -156,19 +159,20 @@ nb::object apply_tests(nb::handle columns, nb::handle rows, nb::handle nodes, si
     const Columns column(columns, false);
     const Array child = require(children, "children", Type::i32, {any});
     const size_t n_rows = column.rows(), n_nodes = child.size();
-    if (n_nodes > INT32_MAX) refuse_value("a tree has at most 2**31 - 1 nodes");
+    if (n_nodes > INT32_MAX) refuse_value("A tree must have at most 2**31 - 1 nodes.");
     const TestArrays test(tests, column, n_nodes, child.data<const int32_t>(), INT64_MAX);
     const MaybeArray row = require_or_none(rows, "rows", Type::u32, {n}),
                      start = require_or_none(nodes, "nodes", Type::i32, {n});
     size_t last = row || n == 0 ? 0 : n - 1;
     for (size_t i = 0; row && i < n; ++i) last = std::max<size_t>(last, row->data<const uint32_t>()[i]);
     if (n && column.count() && last >= n_rows)
-        refuse_value("row " + std::to_string(last) + " is beyond the " + std::to_string(n_rows) + " rows");
+        refuse_value("Row " + std::to_string(last) + " is beyond the " + std::to_string(n_rows) + " rows.");
     const int32_t* at = data_of<int32_t>(start);
-    // A negative number is a large one without its sign.
+    // A negative number becomes a large unsigned number.
     uint32_t highest = 0;
     for (size_t i = 0; at && i < n; ++i) highest = std::max(highest, static_cast<uint32_t>(at[i]));
-    if (n && highest >= n_nodes) refuse_value("rows start at nodes that are not among the " + std::to_string(n_nodes));
+    if (n && highest >= n_nodes)
+        refuse_value("Rows start at nodes that are not among the " + std::to_string(n_nodes) + " nodes.");
     const NewArray<int32_t> out({n});
     const int64_t stray = unlocked([&] {
         return kernels::apply_tests(column.data(), column.count(), data_of<uint32_t>(row), at, n, test.tests(),

@@ -1,12 +1,12 @@
-// Tables of nodes: how often each cell of a column meets each class, or the sums of a number in each cell.
+// Tables of nodes: counts of each combination of code and class, or the sums of a number for each code.
 #include "entries.h"
 
 namespace countwise::COUNTWISE_LEVEL {
 
 namespace {
 
-constexpr size_t long_segment = 1024;  // from here on tables of its own pay for a segment
-constexpr size_t most_classes = 8;     // with those tables
+constexpr size_t long_segment = 1024;  // segments from this length on use separate tables
+constexpr size_t most_classes = 8;     // for separate tables
 
 template <class Weight>
 COUNTWISE_INLINE void add_weights(const uint32_t* at, const uint32_t* ids, size_t n, Column weights, Weight* table) {
@@ -14,7 +14,7 @@ COUNTWISE_INLINE void add_weights(const uint32_t* at, const uint32_t* ids, size_
         table[at[i]] += cell<Weight>(weights.data + static_cast<ptrdiff_t>(ids[i]) * weights.stride);
 }
 
-// The table of a node, of any types.
+// Counts the table of a node, for any types.
 class Counter {
 public:
     Counter(Column column, size_t rows, const NodeEntries& nodes, Column codes, Column weights, size_t n_cells,
@@ -45,8 +45,8 @@ private:
     EntryRows part_;
 };
 
-// Long segments of narrow codes without weights. Tables have room for every code that the types can hold, so that
-// nothing is to be checked on the way; two of them take turns, as equal cells one after the other would wait.
+// Long segments of narrow codes without weights. The tables cover every code of the types, so that no check is needed
+// in the loop. Two tables are used in turn, because consecutive increments of the same cell would wait for each other.
 class NarrowCounter {
 public:
     NarrowCounter(Column column, size_t rows, const NodeEntries& nodes, Column codes, size_t n_cells, size_t n_classes)

@@ -1,17 +1,17 @@
-// Tables of nodes: how often each cell of several columns meets each class, for codes that lie side by side in a row.
+// Tables of nodes: counts of each combination of code and class for several columns, whose codes are adjacent in a row.
 #include "entries.h"
 
 namespace countwise::COUNTWISE_LEVEL {
 
 namespace {
 
-constexpr size_t all_cells = 256;              // that a code can name
-constexpr size_t block_size = 32;              // so many entries ahead the rows are fetched
-constexpr size_t own_bytes = size_t{1} << 19;  // of tables of our own: within the second-level cache
-constexpr size_t most_counted = 65535;         // in a cell of theirs
-constexpr size_t pair_step = 2 * all_cells;    // from column to column of theirs, for two classes
+constexpr size_t all_cells = 256;              // number of different uint8 codes
+constexpr size_t block_size = 32;              // rows are prefetched this many entries ahead
+constexpr size_t own_bytes = size_t{1} << 19;  // size of the local tables: fits in the L2 cache
+constexpr size_t most_counted = 65535;         // largest count in a local cell
+constexpr size_t pair_step = 2 * all_cells;    // distance between columns of a local table, for two classes
 
-// What a table of our own holds. Half as wide as in the end, counts of twenty columns fit into the first-level cache.
+// The cell type of a local table. With half the final width, the counts of twenty columns fit in the L1 cache.
 template <class Out>
 struct Own {
     using Cell = Out;
@@ -24,11 +24,11 @@ struct Own<uint32_t> {
 template <class Out>
 constexpr bool weighed = sizeof(Out) == 8;
 
-// Some entries of one node.
+// A block of entries of one node.
 template <class Out>
 struct Block {
     size_t n, node;
-    bool last, own;  // the last entries of the node; whether tables of our own pay for it
+    bool last, own;  // whether these are the node's last entries; whether local tables are worthwhile
     const uint8_t* row[block_size];
     uint32_t code[block_size];
     Out weight[weighed<Out> ? block_size : 1];
@@ -36,7 +36,7 @@ struct Block {
 
 COUNTWISE_INLINE void fetch(const uint8_t* at) { __builtin_prefetch(at); }
 
-// Walks over the entries of all nodes that have some.
+// Reads the entries of all nonempty nodes.
 template <class Out>
 class Reader {
 public:
@@ -45,7 +45,7 @@ public:
         : matrix_(matrix), columns_(columns), nodes_(nodes), codes_(codes), weights_(weights), n_classes_(n_classes),
           least_own_(least_own), part_(nodes, rows) {}
 
-    // Nothing is left if n is 0.
+    // n is 0 at the end.
     COUNTWISE_APART int read(Block<Out>& to) {
         to.n = 0;
         while (at_ == stop_)
@@ -83,7 +83,7 @@ private:
     bool own_ = false;
 };
 
-// Adds to the tables of some columns. Two classes are known to the compiler, any other number is not.
+// Adds to the tables of some columns. Two classes are a compile-time constant, other numbers are not.
 template <class Out, size_t Classes>
 class Adder {
 public:
@@ -96,7 +96,7 @@ public:
 
     static size_t own_step(size_t used) { return Classes == 2 ? pair_step : used; }
 
-    // False if a code is out of range. Meanwhile the rows of the next block are fetched.
+    // Returns false if a code is out of range. Prefetches the rows of the next block.
     bool add(const Block<Out>& now, const Block<Out>& next) {
         if (n_cells_ < all_cells && !below(now)) return false;
         for (size_t i = now.n; i < next.n; ++i) fetch_row(next.row[i] + first_, columns_);
@@ -122,8 +122,8 @@ private:
         fetch(row + columns - 1);
     }
 
-    // Whether all codes are. The largest of all rows is sought for each column, which needs no sum over a vector; those
-    // at the end of a row are looked at twice.
+    // Whether all codes are in range. The maximum over the rows is computed for each column, which needs no reduction
+    // over a vector; codes at the end of a row are read twice.
     COUNTWISE_APART bool below(const Block<Out>& block) const {
         typedef uint8_t Codes __attribute__((vector_size(16)));
         constexpr size_t width = sizeof(Codes);
@@ -166,8 +166,8 @@ private:
         }
     }
 
-    // Our own tables are added to those of a node, and emptied. The first time there is nothing to add to: memory that
-    // was never written is not read, as it may not be there yet.
+    // Adds the local tables to those of a node and clears them. The first time the table is only written, because
+    // memory that was never written may not be mapped yet.
     COUNTWISE_APART void hand_over(Out* table) {
         for (size_t j = 0; j < columns_; ++j, table += column_step_) {
             Cell* from = own_ + j * own_step(used_);
@@ -191,7 +191,7 @@ template <class Out, size_t Classes>
 int count_columns(Reader<Out> reader, Adder<Out, Classes> adder, const uint8_t* matrix) {
     Block<Out> blocks[2];
     for (Block<Out>& block : blocks)
-        for (size_t i = 0; i < block_size; ++i) block.row[i] = matrix;  // fetched in vain beyond the end of a block
+        for (size_t i = 0; i < block_size; ++i) block.row[i] = matrix;  // harmless prefetch beyond the end of a block
     if (const int fault = reader.read(blocks[0])) return fault;
     adder.fetch_all(blocks[0]);
     for (size_t turn = 0; blocks[turn].n; turn ^= 1) {
@@ -209,11 +209,11 @@ int count_all(const uint8_t* matrix, size_t rows, size_t columns, const NodeEntr
     using Cell = typename Own<Out>::Cell;
     const size_t used = smaller(n_cells, all_cells) * n_classes,
                  step = larger<size_t>(1, Adder<Out, Classes>::own_step(used)),
-                 room = smaller(columns, own_bytes / (step * sizeof(Cell)));
-    // As many columns at a time as there is room for; without any, nodes are counted where they are to be.
-    const size_t group = room ? room : columns, least_own = room ? used / 8 : SIZE_MAX;
-    Scratch<Cell> own(room * step);
-    std::memset(own.get(), 0, room * step * sizeof(Cell));
+                 capacity = smaller(columns, own_bytes / (step * sizeof(Cell)));
+    // Process as many columns at a time as the local tables can hold; if there are none, count in the final tables.
+    const size_t group = capacity ? capacity : columns, least_own = capacity ? used / 8 : SIZE_MAX;
+    Scratch<Cell> own(capacity * step);
+    std::memset(own.get(), 0, capacity * step * sizeof(Cell));
     for (size_t first = 0; first < columns; first += group) {
         const size_t count = smaller(group, columns - first);
         const Reader<Out> reader(matrix, rows, columns, nodes, codes, weights, n_classes, least_own);

@@ -1,12 +1,12 @@
-// What it takes to part columns into bins: counts of narrow buckets, the cells of some of them, and codes.
-// From a number to its bucket it goes by whole-number arithmetic, which never falls as the number rises.
+// Steps of binning columns: counts of narrow buckets, the values of some buckets, and codes. The map from a number to
+// its bucket uses integer arithmetic, so that it is monotonic.
 #include "support/tiles.h"
 
 namespace countwise::COUNTWISE_LEVEL {
 
 namespace {
 
-// Where each cell of a full tile lies in its map's range.
+// The position of each value of a full tile in the range of its map.
 COUNTWISE_INLINE void places_of(const double* x, const BinMap& map, int32_t* to) {
     constexpr double past = static_cast<double>(bin_cells << 16);
     const vd low = splat(map.low), scale = splat(map.scale), zero = splat(0.0), top = splat(past - 1.0);
@@ -21,7 +21,7 @@ COUNTWISE_INLINE void places_of(const double* x, const BinMap& map, int32_t* to)
     }
 }
 
-// The bucket of each cell of a full tile; that of a NaN is `bin_buckets`.
+// The bucket of each value of a full tile; `bin_buckets` for NaN.
 COUNTWISE_INLINE void buckets_of(const double* x, const BinMap& map, uint16_t* to) {
     int32_t place[tile_rows];
     places_of(x, map, place);
@@ -33,9 +33,9 @@ COUNTWISE_INLINE void buckets_of(const double* x, const BinMap& map, uint16_t* t
 
 constexpr size_t chunk_rows = 32 * tile_rows;
 
-// Calls work(j, buckets, start, n) for every column and some rows at a time. Buckets are found for all columns of a
-// tile, as they may lie in one line of memory; what is done with them is done column by column and for many rows, so
-// that a column's tables stay in the first-level cache meanwhile.
+// Calls work(j, buckets, start, n) for every column and some rows at a time. Buckets are computed for all columns of a
+// tile, because these may be in one cache line. They are used column by column for many rows, so that the tables of a
+// column stay in the L1 cache.
 template <class Work>
 void each_chunk(const Column* columns, size_t n_columns, size_t rows, const BinMap* maps, Work work) {
     Scratch<uint16_t> buckets(group_columns * chunk_rows);
@@ -50,7 +50,7 @@ void each_chunk(const Column* columns, size_t n_columns, size_t rows, const BinM
                 tile_by_columns(columns + from, count, at, n, tile, x);
                 Ahead ahead;
                 ahead.add(columns + from, count, next, smaller(tile_rows, rows - next));
-                ahead.spread(count);
+                ahead.distribute(count);
                 for (size_t j = 0; j < count; ++j) {
                     ahead.some();
                     buckets_of(x[j], maps[from + j], buckets.get() + j * chunk_rows + (at - start));
@@ -61,16 +61,16 @@ void each_chunk(const Column* columns, size_t n_columns, size_t rows, const BinM
     }
 }
 
-// The rows of a chunk that a closer look is needed at, and their cells.
+// The rows of a chunk that need to be examined, and their values.
 struct Met {
     uint16_t rows[chunk_rows];
     double x[chunk_rows];
     size_t count;
 
-    // Writes the codes of all rows. A bucket's word is its code, and 256 more if it is to be looked into.
+    // Writes the codes of all rows. The word of a bucket is its code, plus 256 if it is examined.
     COUNTWISE_APART void find(const uint16_t* words, const uint16_t* buckets, size_t n, uint8_t* codes) {
-        // Several rows are read before any is written: a load that follows a store to the same place in another page
-        // would wait for it.
+        // Several rows are read before any is written: a load after a store to the same offset in another page would
+        // wait for it.
         constexpr size_t step = 8;
         size_t k = 0, r = 0;
         for (; r + step <= n; r += step) {
@@ -104,13 +104,13 @@ struct Met {
     }
 };
 
-// A set of few numbers, by open addressing. 0 and -0 are one number.
+// A set of few numbers, by open addressing. 0 and -0 are equal.
 class FewValues {
 public:
     FewValues() {
         for (size_t i = 0; i < places; ++i) table_[i] = NAN;
     }
-    // False once there are more than `limit`, which are not kept.
+    // Returns false if there are more than `limit` numbers; further numbers are not kept.
     COUNTWISE_INLINE bool add(double x, size_t limit, double* values) {
         x += 0.0;
         uint64_t key;
@@ -129,7 +129,8 @@ public:
     size_t count() const { return count_; }
 
 private:
-    static constexpr size_t place_bits = 10, places = size_t{1} << place_bits;  // four times the most values
+    static constexpr size_t place_bits = 10,
+                            places = size_t{1} << place_bits;  // four times the maximum number of values
     double table_[places];
     size_t count_ = 0;
 };
@@ -164,7 +165,7 @@ void bin_counts(const Column* columns, size_t n_columns, size_t rows, const BinM
 
 namespace {
 
-// Copies cells that were met. Plain: no slot has a common number, and there are no weights.
+// Copies the examined values. Plain: no slot has a common value, and there are no weights.
 template <bool Plain>
 COUNTWISE_APART void copy_cells(const BinSlots& slots, Met& met, const uint16_t* bucket, const double* weights,
                                 size_t start) {
@@ -176,7 +177,7 @@ COUNTWISE_APART void copy_cells(const BinSlots& slots, Met& met, const uint16_t*
         const size_t r = met.rows[i], s = slot[bucket[r]];
         const double v = met.x[i];
         least[s] = v < least[s] ? v : least[s];
-        // What is not to be kept is written over by the next.
+        // A value that is not kept is overwritten by the next.
         met.x[k] = v;
         met.rows[k] = static_cast<uint16_t>(r);
         const bool common = !Plain && v == slots.common[s];
@@ -184,14 +185,15 @@ COUNTWISE_APART void copy_cells(const BinSlots& slots, Met& met, const uint16_t*
         k += wanted[s] & !common;
     }
     const size_t before = *slots.count;
-    *slots.count = k <= slots.room && before <= slots.room - k ? before + k : slots.room + 1;
-    if (*slots.count > slots.room) return;
+    *slots.count = k <= slots.capacity && before <= slots.capacity - k ? before + k : slots.capacity + 1;
+    if (*slots.count > slots.capacity) return;
     std::memcpy(slots.values + before, met.x, k * sizeof(double));
     for (size_t i = 0; i < k; ++i) slots.rows[before + i] = static_cast<uint32_t>(start) + met.rows[i];
     for (size_t i = 0; weights && i < k; ++i) slots.weights[before + i] = weights[start + met.rows[i]];
 }
 
-// One step for each power of 2 up to the most edges in a bucket. The edges end in infinities.
+// Counts the edges below x, with one step for each power of 2 up to the maximum number of edges in a bucket. The edges
+// are padded with infinity.
 COUNTWISE_INLINE size_t count_on(size_t k, double x, const double* edges, size_t steps) {
     for (size_t left = steps; left > 0; --left) {
         const size_t half = size_t{1} << (left - 1);

@@ -1,4 +1,4 @@
-// What is gained by a branch for each value.
+// The gain of one branch for each value.
 #include "impurity.h"
 
 namespace countwise::COUNTWISE_LEVEL {
@@ -50,7 +50,7 @@ private:
         return entropy_of(cells, n, [](double x) { return x_log_x(x); });
     }
 
-    // Positive and negative terms are added apart, so that the order of the values does not matter much.
+    // Positive and negative terms are summed separately, so that the order of the values hardly matters.
     template <class T, class Log>
     COUNTWISE_INLINE double entropy_of(const T* cells, double n, Log log) const {
         double ends = log(n), sides = 0.0;

@@ -1,4 +1,4 @@
-// Many columns at once: tiles of rows, so that a row-major matrix is read once and not once a column.
+// Kernels on many columns at once, in tiles of rows, so that a row-major matrix is read only once.
 #include "support/tiles.h"
 
 namespace countwise::COUNTWISE_LEVEL {
@@ -7,8 +7,8 @@ namespace {
 
 constexpr uint64_t nowhere = UINT64_MAX;
 
-// Where the cells of a tile stand in a table that begins at `low`: `missing` for a missing cell, and a place
-// beyond any table for a number that is not whole.
+// The indices of a tile's values in a table that begins at `low`: `missing` for a missing value, and an index beyond
+// any table for a non-integer.
 template <class T, class Put>
 COUNTWISE_INLINE void each_place(Column column, size_t start, size_t n, int64_t low, uint64_t missing, Put put) {
     const char* at = column.data + static_cast<ptrdiff_t>(start) * column.stride;
@@ -75,14 +75,13 @@ bool tile_infinite(const Column* columns, size_t run, size_t start, size_t n) {
     return found;
 }
 
-// Asks for the memory of the next tile while this one is read: a stride over many columns is more than the
-// processor's own prefetching follows.
+// Prefetches the memory of the next tile: the hardware prefetcher does not follow a stride over many columns.
 COUNTWISE_INLINE void fetch_next(const Column* columns, size_t n_columns, size_t start, size_t rows) {
     const size_t run = neighbors(columns, n_columns);
     if (run < 2 || columns[0].stride <= 0 || start >= rows) return;
     const char* at = columns[0].data + static_cast<ptrdiff_t>(start) * columns[0].stride;
     const ptrdiff_t bytes = static_cast<ptrdiff_t>(smaller(tile_rows, rows - start)) * columns[0].stride;
-    if (bytes > 1 << 16) return;  // more than the first caches hold
+    if (bytes > 1 << 16) return;  // more than fits in the L1 cache
     for (ptrdiff_t b = 0; b < bytes; b += 64) __builtin_prefetch(at + b);
 }
 
@@ -116,7 +115,7 @@ void mark_columns(const Column* columns, size_t n_columns, size_t rows, int64_t 
         const size_t n = smaller(tile_rows, rows - start);
         fetch_next(columns, n_columns, start + n, rows);
         for (size_t j = 0; j < n_columns; ++j) {
-            uint8_t* mark = marks + j * (span + 1);  // the last one is that of missing cells
+            uint8_t* mark = marks + j * (span + 1);  // the last one is for missing values
             uint8_t far = 0;
             places(columns[j], start, n, low, span, [&](size_t, uint64_t place) {
                 if (place <= span) mark[place] = 1;

@@ -1,11 +1,11 @@
-// How many rows have the right class as their best one, for several terms to be added.
+// The weight of the correctly predicted rows for each of several terms.
 #include "support/tiles.h"
 
 namespace countwise::COUNTWISE_LEVEL {
 
 namespace {
 
-constexpr size_t part_cells = 32768;  // of the base: 256 KB, to stay in the second-level cache while terms stream by
+constexpr size_t part_cells = 32768;  // of the base: 256 KB, which stay in the L2 cache while terms are streamed
 
 COUNTWISE_INLINE bool right_row(const double* base, const double* term, size_t classes, int64_t target,
                                 int64_t fallback) {
@@ -21,7 +21,7 @@ COUNTWISE_INLINE bool right_row(const double* base, const double* term, size_t c
     return numbers && best == target;
 }
 
-// The rows in fours, in the order in which `LaneRows` has them.
+// Rows in groups of four, in the order of `LaneRows`.
 struct ScoredRows {
     const double* base;
     const int64_t* target;
@@ -30,12 +30,12 @@ struct ScoredRows {
     int64_t fallback;
 };
 
-// Four rows at a time, or two where registers have room for no more.
+// Four rows at a time, or two for narrow registers.
 constexpr size_t width = lanes < 4 ? lanes : 4;
 typedef double vx __attribute__((vector_size(width * 8)));
 typedef int64_t vy __attribute__((vector_size(width * 8)));
 
-// The best class so far of these rows.
+// The best class so far of each row.
 struct BestClass {
     vx top;
     vy code, numbers;
@@ -51,12 +51,12 @@ struct BestClass {
 
 COUNTWISE_INLINE vx sum_at(const double* a, const double* b) { return load_as<vx>(a) + load_as<vx>(b); }
 
-// Classes is 0 if their number is not known before. order[i] is the row in lane i.
+// Classes is 0 if the number is not known at compile time. order[i] is the row in lane i.
 template <size_t Classes>
 struct LaneRows {
     static constexpr size_t order[4] = {0, 1, 2, 3};
 #if defined(__AVX__)
-    // Squares of 4 x 4, of which the last may overlap the one before it.
+    // Squares of 4 x 4; the last one may overlap the previous one.
     static COUNTWISE_INLINE BestClass best(const double* base, const double* term, size_t classes) {
         if (Classes) classes = Classes;
         vx row[4];
@@ -66,7 +66,7 @@ struct LaneRows {
         for (size_t next = 4; next < classes; next += 4) {
             const size_t c = smaller(next, classes - 4);
             square(base, term, classes, c, row);
-            // A class that comes again is not above itself.
+            // A repeated class does not exceed itself.
             for (size_t k = 0; k < 4; ++k) best.add(row[k], c + k);
         }
         return best;
@@ -111,7 +111,7 @@ template <>
 struct LaneRows<3> {
     static constexpr size_t order[4] = {0, 3, 2, 1};
     static COUNTWISE_INLINE BestClass best(const double* base, const double* term, size_t) {
-        // Each class has one cell in every lane, so that putting it together moves no cell to another lane.
+        // Each class has one value in every lane, so that combining them needs no move between lanes.
         const vx a = sum_at(base, term), b = sum_at(base + 4, term + 4), c = sum_at(base + 8, term + 8);
         const vx ab0 = __builtin_shufflevector(a, b, 0, 1, 6, 3), ab1 = __builtin_shufflevector(a, b, 4, 1, 2, 7),
                  ab2 = __builtin_shufflevector(a, b, 0, 5, 2, 3);
@@ -143,7 +143,7 @@ double count_part(const ScoredRows& part, const double* term) {
     return sum;
 }
 
-// The same one by one, for any number of classes.
+// The same row by row, for any number of classes.
 double count_singly(const ScoredRows& part, const double* term) {
     double sum = 0.0;
     for (size_t r = 0; r < part.rows; ++r)
@@ -153,7 +153,7 @@ double count_singly(const ScoredRows& part, const double* term) {
     return sum;
 }
 
-// The numbers of n rows, in fours in the order of the lanes; what is left over as it is.
+// The numbers of n rows: groups of four in lane order, the remainder in row order.
 template <class T>
 void put_in_order(Column column, size_t start, size_t n, const size_t* order, T* to) {
     convert(column, start, n, to);
@@ -164,7 +164,7 @@ void put_in_order(Column column, size_t start, size_t n, const size_t* order, T*
 }
 
 template <class LaneRows>
-void count_all(const JudgedRows& rows, const double* const* terms, size_t n_terms, double* sums) {
+void count_all(const LabeledRows& rows, const double* const* terms, size_t n_terms, double* sums) {
     const size_t classes = rows.classes, part_rows = larger<size_t>(64, part_cells / classes / 4 * 4);
     Scratch<int64_t> target(part_rows);
     Scratch<double> weight(part_rows);
@@ -190,7 +190,7 @@ void count_all(const JudgedRows& rows, const double* const* terms, size_t n_term
 
 }  // namespace
 
-void count_correct(const JudgedRows& rows, const double* const* terms, size_t n_terms, double* sums) {
+void count_correct(const LabeledRows& rows, const double* const* terms, size_t n_terms, double* sums) {
     switch (rows.classes) {
         case 2: return count_all<LaneRows<2>>(rows, terms, n_terms, sums);
         case 3: return count_all<LaneRows<3>>(rows, terms, n_terms, sums);

@@ -1,4 +1,4 @@
-// The best place to cut a sequence of classes in two.
+// The best position to split a sequence of classes in two.
 #include "impurity.h"
 #include "support/tiles.h"
 
@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t part_entries = 1024;
 
-// Some entries' classes and weights, in one type whatever type they have.
+// Classes and weights of some entries, converted to one type.
 struct EntryChunk {
     uint32_t code[part_entries];
     double weight[part_entries];
@@ -25,7 +25,7 @@ private:
     const Entries& entries_;
 };
 
-// The sum of x log x over both sides: of one class, and of all.
+// The sum of x log x over both sides, for one class and for all.
 COUNTWISE_INLINE void x_log_x_of_sides(double a, double b, double left, double right, double& of_class,
                                        double& of_all) {
     double x[4] = {a, b, left, right};
@@ -34,8 +34,8 @@ COUNTWISE_INLINE void x_log_x_of_sides(double a, double b, double left, double r
     of_all = x[2] + x[3];
 }
 
-// The sum over classes of a number that changes for one class at a time. It is added up anew at every change:
-// differences would gather rounding errors.
+// The sum over classes of a number that changes for one class at a time. It is recomputed at every change, because
+// differences would accumulate rounding errors.
 template <size_t Classes>
 class FewClasses {
 public:
@@ -51,7 +51,7 @@ private:
     double part_[Classes] = {};
 };
 
-// A tree of sums, so that a change adds only along one path.
+// A tree of sums, so that a change updates only one path.
 class ManyClasses {
 public:
     explicit ManyClasses(size_t classes) : leaves_(leaves_for(classes)), node_(2 * leaves_) {
@@ -78,7 +78,7 @@ private:
     Scratch<double> node_;
 };
 
-// Whether entries p - 1 and p differ, and a cut between them is not inside a run of one class.
+// Whether entries p - 1 and p differ, and the cut between them is not inside a run of one class.
 COUNTWISE_INLINE bool is_boundary(const double* v, size_t p, size_t start, size_t stop, bool same_class) {
     if (v[p - 1] == v[p]) return false;
     return !same_class || (p - 1 > start && v[p - 2] == v[p - 1]) || (p + 1 < stop && v[p + 1] == v[p]);
@@ -112,7 +112,7 @@ int64_t scan(const Entries& entries, size_t start, size_t stop, size_t n_classes
         part.read(from, n);
         for (size_t i = 0; i < n; ++i) {
             const uint32_t c = part.code[i];
-            // A cut before this entry. The limit comes first because that branch is easy to foresee.
+            // A cut before this entry. The limit is tested first because that branch is easy to predict.
             if (information < limit && from + i > start &&
                 is_boundary(entries.values, from + i, start, stop, c == before)) {
                 limit = information - tolerance;
@@ -156,13 +156,13 @@ void add_before(const Entries& entries, const Marks& marks, size_t place, size_t
         add_weights(entries, from, smaller(part_entries, place - from), n_classes, sums);
 }
 
-// The best cut of entries with whole weights, most of which it need not look at.
+// The best cut of entries with integer weights; most entries need not be read.
 //
-// With g(x) = x log x + (X - x) log(X - x), where X is the whole of x, the information of a cut with the weight l on
-// its left, l_c of it of class c, is g(l) - sum of g(l_c). All g are convex: the first is not below a tangent, the
-// others not above their chords. Over a stretch of entries this makes a bound that is linear in the l_c, and least at
-// one end of each. A stretch whose bound is not below the best so far is passed over, and so is one that is clearly
-// above the best of the cuts at the ends of stretches.
+// With g(x) = x log x + (X - x) log(X - x), where X is the total of x, the information of a cut with weight l on the
+// left, of which l_c is of class c, is g(l) - sum of g(l_c). All g are convex: the first is not below a tangent, and
+// the others are not above their chords. For a range of entries this gives a lower bound that is linear in the l_c and
+// smallest at one end of each. A range is skipped if its bound is not below the best cut so far, or clearly above the
+// best of the cuts at the ends of ranges.
 template <size_t Classes, class Sum>
 class BoundedSearch {
 public:
@@ -181,9 +181,9 @@ public:
 
     int64_t best() {
         bound();
-        const double slack = static_cast<double>(16 + classes()) * tolerance_;  // for the rounding of bounds
-        // A cut that is worse than another can still decide which of nearly equal ones counts as better than those
-        // before; it must be within a few tolerances of the best for that.
+        const double slack = static_cast<double>(16 + classes()) * tolerance_;  // allows for the rounding of bounds
+        // A cut that is not the best can still decide which of several nearly equal cuts is better than the earlier
+        // ones, but only if it is within a few tolerances of the best.
         const double highest = least_ + 4096 * tolerance_ + slack;
         Sum sum(classes());
         for (size_t i = 0; i < stretches_; ++i)
@@ -197,20 +197,20 @@ private:
         return i + 1 == stretches_ ? stop_ : marks_.first + (mark_ + i + 1) * marks_.step;
     }
     COUNTWISE_INLINE size_t start_of(size_t i) const { return i == 0 ? start_ : end_of(i - 1); }
-    // The weight of class c on the left of stretch i.
+    // The weight of class c to the left of range i.
     COUNTWISE_INLINE int64_t left_of(size_t i, size_t c) const {
         if (i == 0) return 0;
         return i == stretches_ ? total_[c] : marks_.counts[(mark_ + i) * classes() + c] - base_[c];
     }
     COUNTWISE_INLINE double g(int64_t x, int64_t whole) const { return f_[x] + f_[whole - x]; }
 
-    // The bounds of all stretches, and the least information of cuts at their ends.
+    // Computes the bounds of all ranges, and the smallest information of the cuts at their ends.
     void bound() {
         int64_t left = 0;
         for (size_t i = 0; i < stretches_; ++i) {
             int64_t next = 0;
             for (size_t c = 0; c < classes(); ++c) next += left_of(i + 1, c);
-            // The tangent in the middle. Its slope is log(x) - log(X - x).
+            // The tangent in the middle; its slope is log(x) - log(X - x).
             const int64_t x = larger<int64_t>(smaller((left + next) / 2, all_ - 1), 1), rest = all_ - x;
             if (all_ < 2) {
                 lower_[i] = -INFINITY;
@@ -234,7 +234,7 @@ private:
         }
     }
 
-    // The cuts after each entry of stretch i.
+    // Evaluates the cuts after each entry of range i.
     void look(size_t i, Sum& sum) {
         const size_t start = start_of(i), n = end_of(i) - start;
         int64_t few[Classes ? Classes : 1], left = 0;
@@ -276,7 +276,7 @@ private:
     const double tolerance_;
     const double* const f_;  // x log x
     const size_t mark_,
-        stretches_;  // the last mark that is not above the start; parts between it, other marks, the end
+        stretches_;  // last mark not above the start; number of ranges between it, the other marks and the end
     Scratch<uint32_t> base_;
     Scratch<int64_t> total_;
     Scratch<double> lower_;
@@ -290,13 +290,13 @@ int64_t best_of(const Entries& entries, size_t start, size_t stop, size_t n_clas
     if (marks.counts)
         return BoundedSearch<Classes, Sum>(entries, marks, start, stop, n_classes, totals, tolerance, marks.x_log_x)
             .best();
-    return scan<Sum>(entries, start, stop, n_classes, totals, tolerance * log2_e);  // in bits, the table in nats
+    return scan<Sum>(entries, start, stop, n_classes, totals, tolerance * log2_e);  // in bits; the table is in nats
 }
 
 }  // namespace
 
 int class_totals(const Entries& entries, size_t start, size_t stop, size_t n_classes, double* totals) {
-    constexpr size_t replicas = 4;  // equal codes in a row would wait for each other's sum
+    constexpr size_t replicas = 4;  // consecutive equal codes would wait for each other's sum
     const size_t cells = replicas * n_classes;
     EntryChunk part(entries);
     Scratch<Precise> sums(cells);
@@ -350,7 +350,7 @@ int64_t best_cut(const Entries& entries, size_t start, size_t stop, size_t n_cla
         default: best = best_of<0, ManyClasses>(entries, start, stop, n_classes, totals, tolerance, marks);
     }
     if (best >= 0) return best;
-    // One class only: all cuts are equally good.
+    // With only one class all cuts are equally good.
     for (size_t p = start + 1; p < stop; ++p)
         if (entries.values[p - 1] != entries.values[p]) return static_cast<int64_t>(p);
     return -1;

@@ -1,4 +1,4 @@
-// The entries of nodes, some at a time: which instances and rows they are of, and what codes those have.
+// Reads the entries of nodes in parts: instances, rows and codes.
 #pragma once
 #include "support/tiles.h"
 
@@ -17,7 +17,7 @@ inline void gather_cells(Column column, const uint32_t* places, size_t n, uint32
     }
 }
 
-// Codes at places that exist; false if one of them is not below the limit.
+// Reads codes at valid positions; returns false if one of them is not below the limit.
 inline bool gather(Column column, const uint32_t* places, size_t n, size_t limit, uint32_t* to) {
     with_code_type(column.type, [=](auto zero) { gather_cells<decltype(zero)>(column, places, n, to); });
     uint32_t most = 0;
@@ -25,12 +25,12 @@ inline bool gather(Column column, const uint32_t* places, size_t n, size_t limit
     return most < limit;
 }
 
-// Some entries of a node as instances and rows.
+// Entries of a node as instances and rows.
 class EntryRows {
 public:
     EntryRows(const NodeEntries& nodes, size_t rows) : nodes_(nodes), rows_(rows) {}
 
-    // At most part_size of them; false if an instance or a row does not exist.
+    // Reads at most part_size entries; returns false if an instance or a row does not exist.
     bool read(size_t start, size_t n) {
         uint32_t most = 0;
         for (size_t i = 0; i < n; ++i) {

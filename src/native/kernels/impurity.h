@@ -1,4 +1,4 @@
-// What the impurities of nodes are made of.
+// Helpers for the impurities of nodes.
 #pragma once
 #include "support/simd.h"
 
@@ -8,14 +8,14 @@ COUNTWISE_INLINE vd larger_of(vd a, vd b) { return select(a > b, a, b); }
 
 constexpr double log2_e = 1.4426950408889634074;
 
-// x log2 x, 0 at 0.
+// x log2 x, which is 0 at 0.
 COUNTWISE_INLINE vd x_log_x(vd x) {
     const vi some = x > splat(1e-300);
     return only(some, x * log_of(select(some, x, splat(1.0))) * splat(log2_e));
 }
 COUNTWISE_INLINE double x_log_x(double x) { return x_log_x(splat(x))[0]; }
 
-// The same of four numbers, which cost what one does. What rounding leaves of nothing may be negative.
+// The same for four numbers, at the cost of one. Rounding may turn 0 into a negative number, which counts as 0.
 COUNTWISE_INLINE void x_log_x_of_four(double* x) {
     constexpr size_t n = lanes < 4 ? 4 : lanes;
     double padded[n] = {x[0], x[1], x[2], x[3]};
@@ -23,7 +23,7 @@ COUNTWISE_INLINE void x_log_x_of_four(double* x) {
     for (size_t i = 0; i < 4; ++i) x[i] = padded[i];
 }
 
-// x log2 x for whole x from 0 on.
+// Table of x log2 x for integers.
 class LogTable {
 public:
     LogTable() = default;
@@ -51,8 +51,8 @@ private:
     size_t size_ = 0;
 };
 
-// Impurities of many nodes at once look up whole numbers up to a limit: a table costs about as much as the cells of a
-// few nodes. It is null if there is none.
+// For many nodes at once, integers up to a limit are looked up in a table. It costs about as much as the cells of a few
+// nodes. The pointer is null if there is no table.
 struct Logarithms {
     LogTable table;
     const size_t n;
@@ -67,7 +67,7 @@ COUNTWISE_INLINE vd root_of(vd x) {
     return x;
 }
 
-// Of a weight, a sum, and a sum of squares.
+// The impurity of a weight, a sum and a sum of squares.
 COUNTWISE_INLINE vd deviation_of(vd n, vd sum, vd squares, bool root) {
     n = larger_of(n, splat(1e-300));
     const vd mean = sum / n, variance = larger_of(squares / n - mean * mean, splat(0.0));

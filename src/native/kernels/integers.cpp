@@ -1,4 +1,4 @@
-// Columns of whole numbers: their range and their distinct values.
+// Columns of integers: range and distinct values.
 #include "support/tiles.h"
 
 namespace countwise::COUNTWISE_LEVEL {
@@ -8,17 +8,17 @@ namespace {
 constexpr size_t part_rows = 512;
 constexpr double exact_limit = 9007199254740992.0;  // 2**53
 
-// The whole numbers of a part of a column, and which of its cells are missing.
-// A u64 above int64 wraps around; floats must be whole.
+// Part of a column as integers, and which values are missing. A u64 above the int64 range wraps around; floats must be
+// integers.
 struct WholeNumbers {
     int64_t value[part_rows];
     bool missing[part_rows];
-    bool gaps;
+    bool may_miss;
 };
 
 void read_part(Column column, size_t start, size_t n, WholeNumbers& part) {
-    part.gaps = is_float(column.type);
-    if (!part.gaps) return convert(column, start, n, part.value);
+    part.may_miss = is_float(column.type);
+    if (!part.may_miss) return convert(column, start, n, part.value);
     double x[part_rows];
     convert(column, start, n, x);
     for (size_t i = 0; i < n; ++i) {
@@ -44,7 +44,7 @@ bool is_integral(Column column, size_t rows) {
 }
 
 bool integer_range(Column column, size_t rows, int64_t* low, int64_t* high) {
-    // Unsigned 64-bit numbers are ordered as signed ones once their first bit is turned.
+    // Unsigned 64-bit numbers have the order of signed ones after the highest bit is flipped.
     const uint64_t turn = column.type == Type::u64 ? uint64_t{1} << 63 : 0;
     int64_t least = INT64_MAX, most = INT64_MIN;
     bool found = false;
@@ -52,7 +52,7 @@ bool integer_range(Column column, size_t rows, int64_t* low, int64_t* high) {
     for (size_t start = 0; start < rows; start += part_rows) {
         const size_t n = smaller(part_rows, rows - start);
         read_part(column, start, n, part);
-        if (part.gaps) {
+        if (part.may_miss) {
             for (size_t i = 0; i < n; ++i) {
                 if (part.missing[i]) continue;
                 found = true;
@@ -77,8 +77,8 @@ void integer_marks(Column column, size_t rows, int64_t low, size_t span, uint8_t
         const size_t n = smaller(part_rows, rows - start);
         read_part(column, start, n, part);
         for (size_t i = 0; i < n; ++i)
-            if (!part.gaps || !part.missing[i]) marks[part.value[i] - low] = 1;
-        // where all numbers of the range are met, which few rows show if they are few, no row can add any
+            if (!part.may_miss || !part.missing[i]) marks[part.value[i] - low] = 1;
+        // Stop if all numbers of the range have been seen, which takes few rows if the range is small.
         if (span <= part_rows && std::memchr(marks, 0, span) == nullptr) return;
     }
 }
@@ -90,7 +90,7 @@ size_t integer_values(Column column, size_t rows, int64_t* values) {
         const size_t n = smaller(part_rows, rows - start);
         read_part(column, start, n, part);
         for (size_t i = 0; i < n; ++i)
-            if (!part.gaps || !part.missing[i]) values[count++] = part.value[i];
+            if (!part.may_miss || !part.missing[i]) values[count++] = part.value[i];
     }
     return count;
 }

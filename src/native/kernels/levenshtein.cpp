@@ -1,5 +1,6 @@
-// Edit distances by bits (Myers, in Hyyro's form): a column of the table of distances is where it rises and where it
-// falls, a bit a letter. Short strings stand side by side in the lanes of a vector, long ones take many words.
+// Levenshtein distances by bit-parallel computation (Myers, 1999, in the form of Hyyrö): a column of the distance table
+// is stored as one bit per letter for where it increases and one for where it decreases. Short strings are processed in
+// parallel in the lanes of a vector; long strings take several words.
 #include <type_traits>
 
 #include "support/simd.h"
@@ -8,10 +9,10 @@ namespace countwise::COUNTWISE_LEVEL {
 
 namespace {
 
-constexpr size_t tile = 16;                     // strings whose answers are kept together
-constexpr size_t most_table = size_t{1} << 26;  // bytes of where the letters of a long string stand
+constexpr size_t tile = 16;                     // strings whose results are buffered together
+constexpr size_t most_table = size_t{1} << 26;  // bytes of the positions of the letters of a long string
 
-// A number for each letter of some strings; 0 is that of all others.
+// Assigns a number to each letter of some strings; 0 is for all other letters.
 class Alphabet {
 public:
     explicit Alphabet(size_t most) : size_(size_for(most)), slots_(size_) {
@@ -43,7 +44,7 @@ private:
     uint32_t count_ = 0;
 };
 
-// Strings as numbers of letters.
+// Strings with letters replaced by their numbers.
 struct Numbered {
     const uint32_t* letters;
     const int64_t* starts;
@@ -60,7 +61,7 @@ struct Lane {
     using difference = std::make_signed_t<T>;
 };
 
-// How many bits of each lane are set.
+// The number of set bits in each lane.
 template <class V, class T>
 COUNTWISE_INLINE V ones_of(V x) {
     constexpr T all = static_cast<T>(~T{0});
@@ -82,7 +83,7 @@ COUNTWISE_INLINE void step(V same, V& rises, V& falls) {
     falls = up & flat;
 }
 
-// Two vectors of strings that are at most as long as a lane has bits, against all others.
+// Two vectors of strings that are no longer than the bits of a lane, compared with all other strings.
 template <class T>
 void in_lanes(const Numbered& a, const size_t* which, size_t n, const Numbered& b, uint32_t* out, size_t letters) {
     using V = typename Lane<T>::vector;
@@ -101,7 +102,7 @@ void in_lanes(const Numbered& a, const size_t* which, size_t n, const Numbered& 
             all[k / width][k % width] =
                 static_cast<T>(static_cast<T>(~T{0}) >> (8 * sizeof(T) - a.size(which[first + k])));
         for (size_t j = 0; j < b.n; j += tile) {
-            // Answers of some strings are kept until they fill lines of memory.
+            // Buffer the results of some strings until they fill cache lines.
             const size_t texts = smaller(tile, b.n - j);
             V found[tile][2];
             for (size_t t = 0; t < texts; ++t) {
@@ -146,7 +147,7 @@ void in_words(const Numbered& a, size_t which, const Numbered& b, uint32_t* out,
         const size_t size = b.size(j);
         for (size_t i = 0; i < size; ++i) {
             const uint64_t* same_at = places.get() + text[i] * words;
-            uint64_t rise = 1, fall = 0;  // from the word above
+            uint64_t rise = 1, fall = 0;  // carried from the previous word
             for (size_t w = 0; w < words; ++w) {
                 const uint64_t same = same_at[w], across = same | falls[w], low = same | fall;
                 const uint64_t flat = (((low & rises[w]) + rises[w]) ^ rises[w]) | low;
@@ -167,7 +168,7 @@ void in_words(const Numbered& a, size_t which, const Numbered& b, uint32_t* out,
     }
 }
 
-// Line by line, for long strings of very many different letters.
+// Row by row, for long strings with very many different letters.
 void line_by_line(const Numbered& a, size_t which, const Numbered& b, uint32_t* out) {
     const uint32_t* string = a.of(which);
     const size_t n = a.size(which);

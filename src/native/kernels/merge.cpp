@@ -1,4 +1,4 @@
-// Several ascending sequences, one a class, as one sequence with codes.
+// Merges several ascending sequences, one for each class, into one sequence with codes.
 #include "support/tiles.h"
 
 namespace countwise::COUNTWISE_LEVEL {
@@ -8,7 +8,7 @@ namespace {
 COUNTWISE_INLINE uint64_t bits_of(double x) { return load_as<uint64_t>(&x); }
 COUNTWISE_INLINE double cell_of(uint64_t bits) { return load_as<double>(&bits); }
 
-// One of two by a condition that nobody can foresee: compilers are fond of branches, so it is put in bits.
+// Selects one of two values by an unpredictable condition; bit operations keep compilers from using a branch.
 template <class T>
 COUNTWISE_INLINE T choose(bool second, T a, T b) {
     return static_cast<T>(a ^ ((a ^ b) & (T{0} - static_cast<T>(second))));
@@ -24,8 +24,8 @@ struct Run {
     size_t n;
 };
 
-// Two runs in one order, the first before the second where values are equal. From both ends at once, as either
-// end alone would wait for its own last comparison.
+// Merges two runs; of equal values those of the first run come first. It works from both ends at once, because each end
+// alone would wait for its last comparison.
 template <class Code>
 void merge_two(Run<Code> a, Run<Code> b, double* to, Code* to_code) {
     const double *x = a.value, *y = b.value, *x_end = x + a.n, *y_end = y + b.n;
@@ -33,7 +33,7 @@ void merge_two(Run<Code> a, Run<Code> b, double* to, Code* to_code) {
     double* end = to + a.n + b.n;
     Code* end_code = to_code + a.n + b.n;
     for (;;) {
-        // So many steps from both ends cannot come to the end of either run.
+        // This many steps from both ends cannot reach the end of either run.
         const size_t steps = static_cast<size_t>(smaller(x_end - x, y_end - y)) / 2;
         if (steps < 16) break;
         for (size_t i = 0; i < steps; ++i) {
@@ -67,7 +67,7 @@ void merge_runs(const double* const* values, const size_t* sizes, size_t n_class
         std::memset(static_cast<void*>(codes), 0, total * sizeof(Code));
         return;
     }
-    // Levels write to the scratch memory and to the result in turn, so that the last one writes to the result.
+    // Levels alternate between scratch memory and the result, so that the last one writes to the result.
     Scratch<double> spare(levels > 1 ? total : 0);
     Scratch<Code> spare_codes(total);
     Scratch<Run<Code>> runs(n_classes);
@@ -95,9 +95,9 @@ template <class T>
 void put_weights(Column codes, size_t n, const Column* weights, const size_t* sizes, size_t n_classes, Type type,
                  T* merged) {
     constexpr size_t part = 1024;
-    size_t room = 0;
-    for (size_t c = 0; c < n_classes; ++c) room += weights[c].type == type ? 0 : sizes[c];
-    Scratch<T> converted(room);
+    size_t capacity = 0;
+    for (size_t c = 0; c < n_classes; ++c) capacity += weights[c].type == type ? 0 : sizes[c];
+    Scratch<T> converted(capacity);
     Scratch<Column> next(n_classes);
     T* to = converted.get();
     for (size_t c = 0; c < n_classes; ++c) {

@@ -1,8 +1,8 @@
-// Entries move to the segments of the next level.
+// Moves entries to the segments of the next level.
 //
-// Slots ascend, so that what follows a node is written after all that follows the nodes before it. Of two branches the
-// first is written in place and the second beside, from where it is copied; each entry is written to both and only one
-// of them moves on, because which one cannot be foreseen.
+// Slots ascend, so that the segments of a node are written after those of the nodes before it. For two branches, the
+// first is written in place and the second to scratch memory, from where it is copied. Each entry is written to both,
+// and only one position advances, because the branch is unpredictable.
 #include "segments.h"
 
 namespace countwise::COUNTWISE_LEVEL {
@@ -13,7 +13,7 @@ constexpr size_t window = 2048, piece = 256, small = 32;
 constexpr uint64_t most_instances = uint64_t{1} << 31;
 constexpr int64_t no_instance = -1, no_branch = -2, no_copies = -3, too_many = -4;
 
-// Two branches as they are written, and whether a value is new since their last entries.
+// Output positions of two branches, and whether a value is new since their last entries.
 struct Two {
     uint32_t *left, *right;
     size_t n_left = 0, n_right = 0;
@@ -21,7 +21,7 @@ struct Two {
 
     Two(uint32_t* to_left, uint32_t* to_right) : left(to_left), right(to_right) {}
 
-    // All of them have new values.
+    // All entries have new values.
     template <class T>
     void move_new(const uint32_t* entries, const T* branch, size_t n) {
         uint32_t *to_left = left + n_left, *to_right = right + n_right;
@@ -34,7 +34,7 @@ struct Two {
         new_left = branch[n - 1], new_right = new_left ^ 1;
     }
 
-    // Returns the largest branch; above 1 the rest is not defined, but inside of what there is room for.
+    // Returns the largest branch. If it is above 1, the output is undefined but within its memory.
     template <class T>
     COUNTWISE_INLINE uint32_t move(const uint32_t* entries, const T* branch, size_t n) {
         uint32_t most = 0;
@@ -65,10 +65,10 @@ public:
         : from_(from), parting_(parting), branch_(reinterpret_cast<const T*>(parting.branch.data)), out_(entries),
           starts_(starts), end_(static_cast<size_t>(from.starts[from.count])) {}
 
-    // The number of entries, or why there are none.
+    // Returns the number of entries, or an error number.
     int64_t part() {
         measure();
-        Scratch<uint32_t> side(room_);
+        Scratch<uint32_t> side(capacity_);
         Scratch<size_t> count(widest_);
         Scratch<uint64_t> run(widest_);
         side_ = side.get(), count_ = count.get(), run_ = run.get();
@@ -92,20 +92,20 @@ private:
     }
     COUNTWISE_INLINE size_t start_of(size_t k) const { return static_cast<size_t>(from_.starts[k]); }
 
-    // The most entries of a node with two branches, and the most branches of one.
+    // The largest number of entries of a node with two branches, and the largest number of branches.
     void measure() {
         for (size_t k = 0; k < from_.count; ++k) {
-            if (branches_of(k) == 2) room_ = larger(room_, start_of(k + 1) - start_of(k));
+            if (branches_of(k) == 2) capacity_ = larger(capacity_, start_of(k + 1) - start_of(k));
             widest_ = larger(widest_, branches_of(k));
         }
     }
 
-    // Segment s, and those before it that have no entries, start here.
+    // Segment s, and empty segments before it, start here.
     COUNTWISE_INLINE void open(size_t s) {
         for (; next_ <= s; ++next_) starts_[next_] = static_cast<int64_t>(size_);
     }
 
-    // Branches are read ahead of their use, from a place on: little else then waits while they come from afar.
+    // Reads branches ahead of their use, so that little else waits for the memory.
     COUNTWISE_INLINE void read(size_t from) {
         const size_t n = smaller(window, end_ - from);
         read_from_ = from, read_to_ = from + n;
@@ -173,20 +173,20 @@ private:
         return no_branch;
     }
 
-    // Any number of branches: counted first.
+    // Any number of branches; entries are counted first.
     int64_t in_many(size_t k, size_t branches) {
         for (size_t b = 0; b < branches; ++b) count_[b] = 0, run_[b] = 0;
         const size_t start = start_of(k), stop = start_of(k + 1);
-        size_t gaps = 0;
+        size_t in_all = 0;
         for (size_t i = start; i < stop; ++i) {
             const uint32_t b = branch_[from_.entries[i] >> 1];
-            if (b == every) ++gaps;
+            if (b == every) ++in_all;
             else if (b >= branches) return no_branch;
             else ++count_[b];
         }
-        if (gaps && !parting_.copies) return no_copies;
+        if (in_all && !parting_.copies) return no_copies;
         for (size_t b = 0; b < branches; ++b) {
-            const size_t count = count_[b] + gaps;
+            const size_t count = count_[b] + in_all;
             count_[b] = dropped;
             const int32_t to = slot(k, b);
             if (to < 0) continue;
@@ -194,7 +194,7 @@ private:
             count_[b] = size_;
             size_ += count;
         }
-        uint64_t run = 1;  // a value is new to a branch if its run is not that of its last entry
+        uint64_t run = 1;  // a value is new to a branch if its run differs from that of the last entry
         for (size_t i = start; i < stop; ++i) {
             const uint32_t entry = from_.entries[i], b = branch_[entry >> 1];
             run += entry & 1;
@@ -222,11 +222,11 @@ private:
     uint32_t* const out_;
     int64_t* const starts_;
     const size_t end_;
-    size_t room_ = 1, widest_ = 0, size_ = 0, next_ = 0;
+    size_t capacity_ = 1, widest_ = 0, size_ = 0, next_ = 0;
     T read_[window];
     size_t read_from_ = 0, read_to_ = 0;
     uint32_t* side_ = nullptr;
-    size_t* count_ = nullptr;  // of entries, then where the next one goes
+    size_t* count_ = nullptr;  // number of entries, then position of the next one
     uint64_t* run_ = nullptr;
 };
 
@@ -235,21 +235,21 @@ int64_t room_for(const Segments& from, const Parting& parting) {
     const T* branch = reinterpret_cast<const T*>(parting.branch.data);
     const size_t first = static_cast<size_t>(from.starts[0]), last = static_cast<size_t>(from.starts[from.count]);
     if (!are_known(from.entries + first, last - first, parting.instances)) return no_instance;
-    int64_t room = 0;
+    int64_t capacity = 0;
     for (size_t k = 0; k < from.count; ++k) {
         const int64_t branches = parting.first[k + 1] - parting.first[k];
         if (branches == 0) continue;
-        room += from.starts[k + 1] - from.starts[k];
+        capacity += from.starts[k + 1] - from.starts[k];
         if (!parting.copies) continue;
         for (int64_t i = from.starts[k]; i < from.starts[k + 1]; ++i)
-            if (branch[from.entries[i] >> 1] == static_cast<T>(~T{0})) room += branches - 1;
+            if (branch[from.entries[i] >> 1] == static_cast<T>(~T{0})) capacity += branches - 1;
     }
-    return room;
+    return capacity;
 }
 
 }  // namespace
 
-int64_t partition_room(const Segments& from, const Parting& parting) {
+int64_t partition_capacity(const Segments& from, const Parting& parting) {
     return with_code_type(parting.branch.type, [&](auto zero) { return room_for<decltype(zero)>(from, parting); });
 }
 

@@ -1,9 +1,9 @@
-// The rows of a column in ascending order of its cells.
+// Sorts the rows of a column by value.
 //
-// Cells become whole numbers in the same order, their keys. A row is one 64-bit word: as many of the bits in which keys
-// differ as there is room for, and its number below them. The words are sorted by their upper bits, a digit after the
-// other. Rows whose upper bits are equal are few, or mostly have equal keys: they are put right in a last step, which
-// is the same sort again where they are many.
+// Values are mapped to integers of the same order, the keys. A row is one 64-bit word: as many differing key bits as
+// fit, with the row number below them. The words are sorted by their upper bits, digit by digit (radix sort). Rows with
+// equal upper bits are few, or mostly have equal keys. They are sorted in a last step; if they are many, by the same
+// method.
 #include <type_traits>
 
 #include "support/tiles.h"
@@ -12,7 +12,7 @@ namespace countwise::COUNTWISE_LEVEL {
 
 namespace {
 
-constexpr size_t few = 40;  // rows with equal upper bits that are sorted by insertion
+constexpr size_t few = 40;  // maximum number of rows with equal upper bits that are sorted by insertion
 constexpr uint64_t sign_64 = uint64_t{1} << 63;
 constexpr uint32_t sign_32 = uint32_t{1} << 31;
 
@@ -30,7 +30,7 @@ COUNTWISE_INLINE uint64_t key_of(float x) {
     const uint32_t negative = ~(bits_of_x >> 31) + 1;
     return bits_of_x ^ (negative | sign_32);
 }
-// float64 holds integers of up to 32 bits exactly: they may be compared as they are.
+// float64 represents integers of up to 32 bits exactly, so that they can be compared directly.
 COUNTWISE_INLINE uint64_t key_of(int64_t x) { return static_cast<uint64_t>(x) ^ sign_64; }
 
 template <class T>
@@ -44,7 +44,7 @@ int bits_of(uint64_t x) {
     return bits;
 }
 
-// Rows to be sorted: words, room for as many, and where their entries go.
+// Rows to be sorted: words, scratch memory of the same size, and the output entries.
 struct SortRange {
     uint64_t *words, *other;
     uint32_t* entries;
@@ -65,7 +65,7 @@ public:
     Sorter(const uint64_t* keys, size_t n)
         : keys_(keys), row_bits_(bits_of(n)), row_mask_((uint64_t{1} << row_bits_) - 1) {}
 
-    // Sorts rows by their keys, equal ones as they are, and writes them down. The words may hold no keys as yet.
+    // Sorts rows by key, keeping the order of equal keys, and writes the entries. The words need not contain keys yet.
     void sort(SortRange rows, uint64_t low, uint64_t high) const {
         const int key_bits = bits_of(high - low), lost = larger(key_bits - (64 - row_bits_), 0);
         const int kept = key_bits - lost, sorted = smaller(kept, digits * digit_bits);
@@ -89,7 +89,7 @@ private:
     }
     COUNTWISE_INLINE uint64_t key_of_word(uint64_t word) const { return keys_[word & row_mask_]; }
 
-    // Whether one row's key is above another's, of which the words tell as much as they hold.
+    // Whether the key of one row is above that of another; the words contain as many key bits as fit.
     COUNTWISE_INLINE bool above(uint64_t a, uint64_t b, bool lost) const {
         if (!lost || a >> row_bits_ != b >> row_bits_) return a > b;
         return key_of_word(a) > key_of_word(b);
@@ -101,7 +101,7 @@ private:
         return static_cast<uint32_t>((word & row_mask_) << 1 | static_cast<uint64_t>(fresh));
     }
 
-    // One step of sorting by digits, unless all have the same.
+    // One step of the radix sort; skipped if all rows have the same digit.
     static void by_digit(SortRange& rows, int from, int d, uint32_t* at) {
         if (at[digit(rows.words[0], from, d)] == rows.n) return;
         uint32_t sum = 0;
@@ -117,7 +117,7 @@ private:
         rows.swap();
     }
 
-    // Puts runs of equal upper bits in order, and writes all down.
+    // Sorts runs of equal upper bits, and writes all entries.
     void finish(const SortRange& rows, int from, bool lost) const {
         for (size_t i = 0; i < rows.n;) {
             size_t stop = i + 1;
@@ -156,7 +156,7 @@ private:
     const uint64_t row_mask_;
 };
 
-// Cells of type T, compared as `As`.
+// Values of type T, compared as `As`.
 template <class T, class As>
 size_t sort_cells(Column column, size_t rows, uint32_t* entries) {
     Scratch<uint64_t> keys(rows), words(rows), other(rows);
@@ -165,11 +165,11 @@ size_t sort_cells(Column column, size_t rows, uint32_t* entries) {
     size_t n = 0;
     for (size_t i = 0; i < rows; ++i, from += column.stride) {
         const As x = static_cast<As>(cell<T>(from));
-        const uint64_t key = key_of(x), there = !is_nan(x);
+        const uint64_t key = key_of(x), observed = !is_nan(x);
         keys[i] = key;
         words[n] = i;
-        n += there;
-        low = smaller(low, key | (there - 1)), high = larger(high, key & (~there + 1));
+        n += observed;
+        low = smaller(low, key | (observed - 1)), high = larger(high, key & (~observed + 1));
     }
     if (n) Sorter(keys.get(), rows).sort({words.get(), other.get(), entries, n}, low, high);
     return n;

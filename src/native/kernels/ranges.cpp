@@ -1,4 +1,4 @@
-// The range of each number among edges.
+// The bin of each number, given the edges.
 #include "support/tiles.h"
 
 namespace countwise::COUNTWISE_LEVEL {
@@ -6,9 +6,9 @@ namespace countwise::COUNTWISE_LEVEL {
 namespace {
 
 constexpr size_t part_rows = 512;
-constexpr size_t few_edges = 32;  // up to here counting the edges below is faster than a search
+constexpr size_t few_edges = 32;  // counting the edges below is faster than a search up to this number
 
-// How many edges lie below each cell; rows up to a whole number of steps are read and written too.
+// Counts the edges below each value; rows up to a multiple of the step are read and written too.
 void count_below(const double* x, size_t n, const double* edges, size_t n_edges, int64_t* place) {
     constexpr size_t vectors = 4;
     const vi missing = splat_bits(static_cast<int64_t>(n_edges) + 1);
@@ -27,7 +27,8 @@ void count_below(const double* x, size_t n, const double* edges, size_t n_edges,
     }
 }
 
-// The same by halving, without branches and several cells at a time, as each step waits for the one before.
+// The same by binary search, without branches and for several values at a time, because each step waits for the
+// previous one.
 void search_below(const double* x, size_t n, const double* edges, size_t n_edges, int64_t* place) {
     constexpr size_t cells = 16;
     for (size_t r = 0; r < n; r += cells) {

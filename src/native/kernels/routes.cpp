@@ -1,14 +1,14 @@
-// The branches that instances take at their nodes.
+// Finds the branches that instances take at their nodes.
 //
-// The instances of a node lie in many places of the columns. Their cells are fetched a while before they are needed,
-// those of the next nodes too, because the processor cannot tell where they will be.
+// The values of a node's instances are scattered over the columns. They are prefetched some time before they are
+// needed, also for the next nodes, because the hardware prefetcher cannot predict the addresses.
 #include "tree_apply.h"
 
 namespace countwise::COUNTWISE_LEVEL {
 
 namespace {
 
-constexpr size_t part = 8, ahead = 40;  // entries that are routed at once, and that are fetched before
+constexpr size_t part = 8, ahead = 40;  // entries that are routed at once, and that are prefetched ahead
 
 // The test of one node.
 struct Test {
@@ -19,13 +19,14 @@ struct Test {
     int32_t missing;
 };
 
-// Each finds the branch of a cell, below 0 at a gap; false if a code has no group.
+// Each finds the branch of a value; negative if the instance goes down all branches. Returns false if a code has no
+// group.
 template <class T>
 struct OneLimit {
     COUNTWISE_INLINE static bool branch(const Test& test, size_t row, int32_t& to) {
         const double x = cell<T>(place_of(test.column, row));
-        const int32_t there = x > test.limits[0], missing = -static_cast<int32_t>(x != x);
-        to = there ^ ((there ^ test.missing) & missing);
+        const int32_t branch = x > test.limits[0], missing = -static_cast<int32_t>(x != x);
+        to = branch ^ ((branch ^ test.missing) & missing);
         return true;
     }
 };
@@ -49,8 +50,8 @@ struct Groups {
 };
 
 template <class Ask, class Out>
-int route(const Test& test, const Instances& all, size_t start, size_t stop, int64_t& gaps) {
-    const Test mine = test;  // a copy that no write to the branches can change
+int route(const Test& test, const Instances& all, size_t start, size_t stop, int64_t& in_all) {
+    const Test mine = test;  // a copy that cannot alias the branches
     const uint32_t* const entries = all.entries;
     const uint32_t* const rows = all.rows;
     int64_t found = 0;
@@ -65,27 +66,27 @@ int route(const Test& test, const Instances& all, size_t start, size_t stop, int
         const Out written = to < 0 ? static_cast<Out>(~Out{0}) : static_cast<Out>(to);
         std::memcpy(all.branch + static_cast<ptrdiff_t>(instance) * all.stride, &written, sizeof written);
     }
-    gaps += found;
+    in_all += found;
     return 0;
 }
 
 template <class Out>
-int route_node(const Test& test, const Instances& all, size_t start, size_t stop, int64_t& gaps) {
+int route_node(const Test& test, const Instances& all, size_t start, size_t stop, int64_t& in_all) {
     const Type type = test.column.type;
-    if (test.n_limits == 1 && type == Type::f64) return route<OneLimit<double>, Out>(test, all, start, stop, gaps);
-    if (test.n_limits == 1 && type == Type::f32) return route<OneLimit<float>, Out>(test, all, start, stop, gaps);
-    if (test.n_limits > 0) return route<AnyLimits, Out>(test, all, start, stop, gaps);
-    return with_code_type(type,
-                          [&](auto zero) { return route<Groups<decltype(zero)>, Out>(test, all, start, stop, gaps); });
+    if (test.n_limits == 1 && type == Type::f64) return route<OneLimit<double>, Out>(test, all, start, stop, in_all);
+    if (test.n_limits == 1 && type == Type::f32) return route<OneLimit<float>, Out>(test, all, start, stop, in_all);
+    if (test.n_limits > 0) return route<AnyLimits, Out>(test, all, start, stop, in_all);
+    return with_code_type(
+        type, [&](auto zero) { return route<Groups<decltype(zero)>, Out>(test, all, start, stop, in_all); });
 }
 
-// Goes through the entries once, ahead of those who need the cells.
+// Prefetches the values of all entries once, ahead of their use.
 class Fetcher {
 public:
     Fetcher(const Column* columns, const Instances& all, const int64_t* starts, const Tests& tests)
         : columns_(columns), all_(all), starts_(starts), tests_(tests), at_(starts[0]) {}
 
-    // Up to before an entry, or to the end of all.
+    // Up to but excluding an entry, or to the end.
     void advance(int64_t until) {
         while (at_ < until && node_ < tests_.nodes) {
             const int64_t end = starts_[node_ + 1], stop = smaller(end, until);
@@ -96,11 +97,11 @@ public:
     }
 
 private:
-    // Inlined, because GCC takes a function that only fetches for one that does nothing.
+    // Inlined, because GCC removes calls of a function that only prefetches.
     COUNTWISE_INLINE void fetch_part(const Column& column, int64_t stop) const {
         for (int64_t i = at_; i < stop; ++i) {
             const size_t instance = all_.entries[i] >> 1;
-            // Any place may be fetched, but rows are read.
+            // Any address may be prefetched, but reading `rows` must stay in range.
             if (!all_.rows) fetch(place_of(column, instance));
             else if (instance < all_.n) fetch(place_of(column, all_.rows[instance]));
         }
@@ -135,7 +136,7 @@ Routed route_all(const Column* columns, const Instances& all, const int64_t* sta
         for (size_t from = static_cast<size_t>(starts[k]); from < end; from += part) {
             const size_t stop = smaller(from + part, end);
             fetcher.advance(static_cast<int64_t>(stop + ahead));
-            routed.problem = route_node<Out>(test, all, from, stop, routed.gaps);
+            routed.problem = route_node<Out>(test, all, from, stop, routed.in_all);
             if (routed.problem) {
                 routed.node = k;
                 return routed;

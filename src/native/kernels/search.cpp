@@ -1,5 +1,5 @@
-// The nearest rows of a query: branches of the tree of rows that cannot hold any are passed over, groups of rows are
-// looked at by bounds from below (codes by their low bytes, then numbers in single precision), and what is left is
+// Finds the nearest rows of a query. Branches of the tree that cannot contain any are skipped. Groups of rows are
+// filtered by lower bounds (codes by their low bytes, then numbers in single precision), and the remaining rows are
 // summed exactly.
 #include "pair_exact.h"
 
@@ -7,29 +7,29 @@ namespace countwise::COUNTWISE_LEVEL {
 
 namespace {
 
-constexpr size_t deepest = 128;                       // branches put off: one a level, of which a tree has fewer
-constexpr float most_single = 1e15f;                  // squares of larger numbers are not trusted to single precision
-constexpr double most_sum = 1e37, least_sum = 1e-37;  // between these single precision keeps its digits
-constexpr double rounding = 1e-12;                    // what a bound may be too large by, as a share of it
+constexpr size_t deepest = 128;       // capacity of the stack of branches: one per level; trees are less deep
+constexpr float most_single = 1e15f;  // squares of larger numbers do not fit single precision safely
+constexpr double most_sum = 1e37, least_sum = 1e-37;  // single precision keeps its digits in this range
+constexpr double rounding = 1e-12;                    // relative rounding error of a bound
 
-// Eight numbers in single precision at a time, whatever the level.
+// Eight numbers in single precision at a time, at every level.
 typedef float Eight __attribute__((vector_size(32)));
 typedef int32_t EightMarks __attribute__((vector_size(32)));
 COUNTWISE_INLINE Eight eight(float x) { return x - Eight{}; }
-COUNTWISE_INLINE Eight smaller_of(Eight a, Eight b) { return a < b ? a : b; }  // b, if a is not a number
+COUNTWISE_INLINE Eight smaller_of(Eight a, Eight b) { return a < b ? a : b; }  // b if a is NaN
 COUNTWISE_INLINE Eight size_of(Eight x) {
     const EightMarks bits = load_as<EightMarks>(&x) & INT32_MAX;
     return load_as<Eight>(&bits);
 }
 
-// What numbers add to a bound: no more than `most`, also if they are missing.
+// The contribution of numbers to a bound: at most `most`, also if they are missing.
 template <bool squares>
 COUNTWISE_INLINE Eight added_by(Eight x, Eight query, Eight most) {
-    const Eight gap = x - query;
-    return smaller_of(squares ? gap * gap : size_of(gap), most);
+    const Eight difference = x - query;
+    return smaller_of(squares ? difference * difference : size_of(difference), most);
 }
 
-// Which of them are at most a limit, as bits.
+// Which elements are at most a limit, as bits.
 COUNTWISE_INLINE uint32_t at_most(Eight x, float limit) {
 #if defined(__AVX__)
     const EightMarks good = x <= eight(limit);
@@ -41,7 +41,7 @@ COUNTWISE_INLINE uint32_t at_most(Eight x, float limit) {
 #endif
 }
 
-// 32 bytes, and which of them are not 0.
+// 32 bytes, and which of them are nonzero.
 typedef uint8_t Bytes __attribute__((vector_size(pair_group)));
 COUNTWISE_INLINE Bytes bytes_of(uint8_t x) { return x - Bytes{}; }
 
@@ -63,11 +63,11 @@ COUNTWISE_INLINE uint32_t mask_of(V marks) {
 #endif
 }
 
-// A column of codes that bounds from below.
+// A column of codes that contributes to a lower bound.
 struct ByteColumn {
     size_t place;
-    uint8_t byte, steps;      // of a cost: what equals it adds nothing, all else so many units
-    const uint8_t* steps_of;  // of a table: the units of each code
+    uint8_t byte, steps;      // for a cost: an equal byte adds 0, any other this number of units
+    const uint8_t* steps_of;  // for a table: units of each code
 };
 
 struct LaneColumn {
@@ -77,14 +77,15 @@ struct LaneColumn {
 
 class NearestSearch {
 public:
-    NearestSearch(const RowTreeView& tree, const PairLaw& law, const PairQuery& query)
-        : tree_(tree), law_(law), query_(query), bound_(query.bound), whole_(sum_of_shares(law)), bytes_(law.codes + 1),
-          lanes_(law.numbers + 1), steps_(law.codes * 256 + 1), line_(2 * tree.width + 1) {
-        const bool plain = law.p == 1.0 || law.p == 2.0;
+    NearestSearch(const RowTreeView& tree, const PairMetric& metric, const PairQuery& query)
+        : tree_(tree), metric_(metric), query_(query), bound_(query.bound), whole_(sum_of_weights(metric)),
+          bytes_(metric.codes + 1), lanes_(metric.numbers + 1), steps_(metric.codes * 256 + 1),
+          line_(2 * tree.width + 1) {
+        const bool plain = metric.p == 1.0 || metric.p == 2.0;
         screened_ = plain;
         if (screened_) open_bytes();
         if (screened_) open_lanes();
-        // What the bounds may reach must be a number in single precision too.
+        // The largest possible bound must be finite in single precision.
         if (!(base_ + most_ + 256.0 * unit_ < most_sum)) screened_ = false;
         set_limits();
     }
@@ -118,51 +119,51 @@ public:
     }
 
 private:
-    // -- bounds of branches ------------------------------------------------------
+    // Bounds of branches
 
     double bound_of(int32_t node) const {
-        const size_t m = law_.numbers, c = law_.codes;
+        const size_t m = metric_.numbers, c = metric_.codes;
         const double* box = tree_.boxes + static_cast<size_t>(node) * m * 2;
         const uint8_t* lacking = tree_.lacking + static_cast<size_t>(node) * (m + c);
         const uint64_t* sets = tree_.sets + static_cast<size_t>(node) * c * 4;
-        const bool largest = std::isinf(law_.p), ignored = law_.shares != nullptr;
+        const bool largest = std::isinf(metric_.p), ignored = metric_.weights != nullptr;
         double total = 0.0;
         const auto add = [&](double x) { total = largest ? (total < x ? x : total) : total + x; };
         for (size_t j = 0; j < m; ++j) {
             const double x = query_.numbers[j];
             if (x != x) {
-                if (!ignored) add(law_.absent[j]);
+                if (!ignored) add(metric_.missing_costs[j]);
                 continue;
             }
             const double below = box[2 * j] - x, above = x - box[2 * j + 1];
-            const double gap = (below > above ? below : above) * law_.factors[j];
-            double least = gap > 0.0 ? power_of(gap, law_.p) : 0.0;
-            if (lacking[j]) least = smaller(ignored ? 0.0 : law_.absent[j], least);
+            const double difference = (below > above ? below : above) * metric_.factors[j];
+            double least = difference > 0.0 ? power_of(difference, metric_.p) : 0.0;
+            if (lacking[j]) least = smaller(ignored ? 0.0 : metric_.missing_costs[j], least);
             add(least);
         }
         for (size_t j = 0; j < c; ++j) {
-            if (law_.tables[j].cells != nullptr) continue;
+            if (metric_.tables[j].cells != nullptr) continue;
             const uint32_t code = query_.codes[j];
-            if (ignored && (static_cast<int64_t>(code) >= law_.known[2 * j] || lacking[m + j])) continue;
+            if (ignored && (static_cast<int64_t>(code) >= metric_.known[2 * j] || lacking[m + j])) continue;
             const uint64_t word = sets[4 * j + (code & 255) / 64];
-            if (!(word >> (code & 63) & 1)) add(law_.tables[j].cost);
+            if (!(word >> (code & 63) & 1)) add(metric_.tables[j].cost);
         }
         return total * (1.0 - rounding);
     }
 
-    // -- bounds of rows ------------------------------------------------------------
+    // Bounds of rows
 
-    // Codes in units so that all of them together fit a byte; rounded down.
+    // Expresses the contributions of codes in units, rounded down, so that their sum fits a byte.
     void open_bytes() {
         double total = 0.0, only = 0.0;
         bool equal = true;
-        const size_t c = law_.codes;
+        const size_t c = metric_.codes;
         Scratch<double> most(c + 1);
         for (size_t j = 0; j < c; ++j) {
             most[j] = 0.0;
-            const PairTable& table = law_.tables[j];
-            const bool missing = static_cast<int64_t>(query_.codes[j]) >= law_.known[2 * j];
-            if (law_.shares != nullptr && (missing || tree_.gaps[law_.numbers + j])) continue;
+            const PairTable& table = metric_.tables[j];
+            const bool missing = static_cast<int64_t>(query_.codes[j]) >= metric_.known[2 * j];
+            if (metric_.weights != nullptr && (missing || tree_.has_missing[metric_.numbers + j])) continue;
             if (table.cells != nullptr && table.width > 256) continue;
             most[j] = table.cost;
             if (table.cells != nullptr) {
@@ -176,22 +177,22 @@ private:
             }
             total += most[j];
         }
-        if (!(total > 1e-300) || !std::isfinite(total)) return;  // units would be no numbers
+        if (!(total > 1e-300) || !std::isfinite(total)) return;  // units would not be finite
         equal = equal && only * 200.0 >= total;
         unit_ = equal ? only : total / 250.0;
         for (size_t j = 0; j < c; ++j) {
-            if (!(most[j] > 0.0) || law_.tables[j].cells != nullptr) continue;
+            if (!(most[j] > 0.0) || metric_.tables[j].cells != nullptr) continue;
             const uint8_t steps = equal ? 1 : static_cast<uint8_t>(most[j] / unit_ * (1.0 - rounding));
             if (steps > 0) bytes_[n_bytes_++] = {j, static_cast<uint8_t>(query_.codes[j] & 255), steps, nullptr};
         }
         n_costs_ = n_bytes_;
         for (size_t j = 0; j < c; ++j) {
-            const PairTable& table = law_.tables[j];
+            const PairTable& table = metric_.tables[j];
             if (!(most[j] > 0.0) || table.cells == nullptr) continue;
             const double* line = table.cells + query_.codes[j] * table.width;
             uint8_t* steps = steps_.get() + 256 * j;
             for (size_t v = 0; v < 256; ++v)
-                steps[v] = v < table.width && line[v] > 0.0  // also if it is not a number
+                steps[v] = v < table.width && line[v] > 0.0  // NaN gives false
                                ? static_cast<uint8_t>(line[v] / unit_ * (1.0 - rounding))
                                : 0;
             bytes_[n_bytes_++] = {j, 0, 0, steps};
@@ -202,32 +203,32 @@ private:
     void open_lanes() {
         double off = 0.0;
         for (size_t j = 0; j < 2 * tree_.width; ++j) line_[j] = 0.0f;
-        for (size_t j = 0; j < law_.numbers; ++j) {
+        for (size_t j = 0; j < metric_.numbers; ++j) {
             const double x = query_.numbers[j];
-            const bool ignored = law_.shares != nullptr;
+            const bool ignored = metric_.weights != nullptr;
             if (x != x) {
-                if (!ignored) base_ += law_.absent[j];
+                if (!ignored) base_ += metric_.missing_costs[j];
                 continue;
             }
-            if (ignored && tree_.gaps[j]) continue;
-            const double scaled = (x - tree_.centers[j]) * law_.factors[j];
+            if (ignored && tree_.has_missing[j]) continue;
+            const double scaled = (x - tree_.centers[j]) * metric_.factors[j];
             const double extent = larger(std::fabs(scaled), tree_.extents[j]);
             if (!(extent < static_cast<double>(most_single))) {
                 screened_ = false;
                 return;
             }
-            const double e = 1.2e-7 * (std::fabs(scaled) + tree_.extents[j]);  // 2^-23: both are rounded
-            off += law_.p == 2.0 ? e * e : e;
-            float most = static_cast<float>(law_.absent[j] * (1.0 - 1e-6));
-            if (tree_.gaps[j]) most_ += law_.absent[j];
+            const double e = 1.2e-7 * (std::fabs(scaled) + tree_.extents[j]);  // 2^-23, because both are rounded
+            off += metric_.p == 2.0 ? e * e : e;
+            float most = static_cast<float>(metric_.missing_costs[j] * (1.0 - 1e-6));
+            if (tree_.has_missing[j]) most_ += metric_.missing_costs[j];
             else most = 3e38f;
             lanes_[n_lanes_++] = {j, static_cast<float>(scaled), most};
             line_[j] = static_cast<float>(scaled), line_[tree_.width + j] = most;
         }
-        off_ = law_.p == 2.0 ? std::sqrt(off) : off;
+        off_ = metric_.p == 2.0 ? std::sqrt(off) : off;
     }
 
-    // What the bounds may reach without being passed over.
+    // Sets the largest bounds of rows that are not skipped.
     void set_limits() {
         if (std::isinf(bound_)) {
             budget_ = 255, limit_ = 3e38f;
@@ -236,10 +237,10 @@ private:
         const double left = bound_ * (1.0 + rounding) - base_ * (1.0 - rounding);
         const double units = unit_ > 0.0 ? left / unit_ : 255.0;
         budget_ = left < 0.0 ? -1 : units < 255.0 ? static_cast<int>(units) : 255;
-        // Numbers differ from what they stand for by no more than `off` in all.
-        const double root = law_.p == 2.0 ? std::sqrt(larger(bound_, 0.0)) + off_ : bound_ + off_;
-        const double reach =
-            least_sum + (law_.p == 2.0 ? root * root : root) * (1.0 + 2.4e-7 * (8.0 + static_cast<double>(n_lanes_)));
+        // The total error of the rounded numbers is at most `off`.
+        const double root = metric_.p == 2.0 ? std::sqrt(larger(bound_, 0.0)) + off_ : bound_ + off_;
+        const double reach = least_sum + (metric_.p == 2.0 ? root * root : root) *
+                                             (1.0 + 2.4e-7 * (8.0 + static_cast<double>(n_lanes_)));
         limit_ = reach < 3e38 ? static_cast<float>(reach) * (1.0f + 1e-6f) : 3e38f;
     }
 
@@ -254,12 +255,12 @@ private:
                 mask = n_bytes_ > 0 ? of_bytes(group, steps) : mask;
                 if (mask == 0) continue;
                 if (n_lanes_ > 0 || n_bytes_ > 0)
-                    mask = law_.p == 2.0 ? near<true>(group, steps, mask) : near<false>(group, steps, mask);
+                    mask = metric_.p == 2.0 ? near<true>(group, steps, mask) : near<false>(group, steps, mask);
             }
             while (mask != 0) {
                 const size_t i = static_cast<size_t>(__builtin_ctz(mask));
                 mask &= mask - 1;
-                if (rows[i] == UINT32_MAX) break;  // those that fill up a leaf stand behind all others
+                if (rows[i] == UINT32_MAX) break;  // padding is at the end of a leaf
                 if (static_cast<int64_t>(rows[i]) == query_.skip) continue;
                 const double sum = exact(group * pair_group + i);
                 if (sum > bound_) continue;
@@ -273,7 +274,7 @@ private:
     }
 
     uint32_t of_bytes(size_t group, uint8_t* steps) const {
-        const uint8_t* codes = tree_.bytes + group * law_.codes * pair_group;
+        const uint8_t* codes = tree_.bytes + group * metric_.codes * pair_group;
         Bytes total = bytes_of(0);
         for (size_t k = 0; k < n_costs_; ++k) {
             const ByteColumn& column = bytes_[k];
@@ -291,7 +292,7 @@ private:
 
     template <bool squares>
     uint32_t of_lanes(size_t group, const uint8_t* steps) const {
-        const float* numbers = tree_.lanes + group * law_.numbers * pair_group;
+        const float* numbers = tree_.lanes + group * metric_.numbers * pair_group;
         const float base = static_cast<float>(base_);
         float begin[pair_group];
         if (n_bytes_ > 0) {
@@ -314,7 +315,7 @@ private:
         return at_most(a, limit_) | at_most(b, limit_) << 8 | at_most(c, limit_) << 16 | at_most(d, limit_) << 24;
     }
 
-    // Whether rows had better be looked at one by one.
+    // Whether it is faster to process rows one by one.
     bool few(uint32_t mask) const {
         const size_t rows = static_cast<size_t>(__builtin_popcount(mask));
         return rows * (12 + tree_.width / 2) < 10 * n_lanes_;
@@ -341,45 +342,45 @@ private:
         return found;
     }
 
-    // The rows of a group whose bounds are not too large.
+    // The rows of a group whose bounds are within the limits.
     template <bool squares>
     uint32_t near(size_t group, const uint8_t* steps, uint32_t mask) const {
         return few(mask) ? of_lines<squares>(group, steps, mask) : mask & of_lanes<squares>(group, steps);
     }
 
     double exact(size_t slot) const {
-        const size_t m = law_.numbers, c = law_.codes;
-        const bool ignored = law_.shares != nullptr;
+        const size_t m = metric_.numbers, c = metric_.codes;
+        const bool ignored = metric_.weights != nullptr;
         const double* numbers = tree_.numbers + slot * m;
         const uint32_t* codes = tree_.codes + slot * c;
-        PairSum sum(law_);
+        PairSum sum(metric_);
         for (size_t j = 0; j < m; ++j) {
-            const double gap = std::fabs(query_.numbers[j] - numbers[j]) * law_.factors[j];
-            const bool there = gap == gap;
-            if (ignored && there) sum.there(j);
-            sum.add(there ? power_of(gap, law_.p) : ignored ? 0.0 : law_.absent[j]);
+            const double difference = std::fabs(query_.numbers[j] - numbers[j]) * metric_.factors[j];
+            const bool observed = difference == difference;
+            if (ignored && observed) sum.observed(j);
+            sum.add(observed ? power_of(difference, metric_.p) : ignored ? 0.0 : metric_.missing_costs[j]);
         }
         for (size_t j = 0; j < c; ++j) {
-            const PairTable& table = law_.tables[j];
+            const PairTable& table = metric_.tables[j];
             const uint32_t a = query_.codes[j], b = codes[j];
-            const bool there =
-                static_cast<int64_t>(a) < law_.known[2 * j] && static_cast<int64_t>(b) < law_.known[2 * j + 1];
-            if (ignored && there) sum.there(m + j);
-            if (ignored && !there) sum.add(0.0);
+            const bool observed =
+                static_cast<int64_t>(a) < metric_.known[2 * j] && static_cast<int64_t>(b) < metric_.known[2 * j + 1];
+            if (ignored && observed) sum.observed(m + j);
+            if (ignored && !observed) sum.add(0.0);
             else sum.add(table.cells != nullptr ? table.cells[a * table.width + b] : a == b ? 0.0 : table.cost);
         }
         return sum.value(whole_);
     }
 
     const RowTreeView& tree_;
-    const PairLaw& law_;
+    const PairMetric& metric_;
     const PairQuery& query_;
     double bound_;
     const double whole_;
     Scratch<ByteColumn> bytes_;
     Scratch<LaneColumn> lanes_;
     Scratch<uint8_t> steps_;
-    Scratch<float> line_;  // the query, and the most that a number adds
+    Scratch<float> line_;  // the query, and the largest contribution of each number
     size_t n_costs_ = 0, n_bytes_ = 0, n_lanes_ = 0;
     double base_ = 0.0, most_ = 0.0, unit_ = 0.0, off_ = 0.0;
     bool screened_ = false;
@@ -389,8 +390,8 @@ private:
 
 }  // namespace
 
-void search_rows(const RowTreeView& tree, const PairLaw& law, const PairQuery& query) {
-    NearestSearch(tree, law, query).run();
+void search_rows(const RowTreeView& tree, const PairMetric& metric, const PairQuery& query) {
+    NearestSearch(tree, metric, query).run();
 }
 
 }  // namespace countwise::COUNTWISE_LEVEL

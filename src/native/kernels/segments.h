@@ -1,4 +1,4 @@
-// What the searches for thresholds share: instances' data in the order of entries, and the best place so far.
+// Shared code of the threshold searches: data of instances in the order of entries, and the best position so far.
 #pragma once
 #include "support/tiles.h"
 
@@ -6,7 +6,7 @@ namespace countwise::COUNTWISE_LEVEL {
 
 // Reading
 
-// Segments from one on that are read together, as many as hold a few thousand entries.
+// Returns the end of a batch of segments that are read together: a few thousand entries.
 inline size_t end_of_batch(const Segments& segments, size_t first) {
     constexpr int64_t enough = 4096;
     size_t last = first + 1;
@@ -52,7 +52,8 @@ inline double scale_for(double x) {
 
 constexpr size_t chunk = 32;  // entries whose gains are computed at once
 
-// Of the places after each of some entries: the weight before it, two numbers that the score explains, and the gain.
+// For the positions after some entries: the weight before each, two numbers whose meaning depends on the score, and the
+// gain.
 struct Sides {
     double n_left[chunk] = {}, left[chunk] = {}, right[chunk] = {}, gains[chunk] = {};
 };
@@ -61,7 +62,7 @@ struct Sides {
 struct Ratios {
     double n, base;
 
-    // Whether any of m gains is above a limit, but for rounding; without divisions.
+    // Whether any of m gains is above a limit, except for rounding; without divisions.
     COUNTWISE_INLINE bool any_above(const Sides& s, size_t m, double limit) const {
         const vd least = splat(limit * n + base), all = splat(n);
         vi found = splat_bits(0);
@@ -110,7 +111,7 @@ struct Choose<true> {
     using Score = Differences;
 };
 
-// The best place of a segment. A later one must gain more by over the tolerance.
+// The best position in a segment. A later one must exceed its gain by more than the tolerance.
 struct BestPlace {
     double tolerance, least;
     double gain = 0.0, limit = -INFINITY;
@@ -118,15 +119,16 @@ struct BestPlace {
 
     BestPlace(double within, double least_weight) : tolerance(within), least(least_weight * (1 - 1e-9)) {}
 
-    // The m places of which the first is `first`; entries[0], the one there, says whether it is a place at all.
+    // Evaluates m positions from `first` on; entries[0], the entry at the first, determines whether a split is allowed
+    // there.
     template <class Score>
     COUNTWISE_INLINE void look(const Score& score, Sides& s, const uint32_t* entries, int64_t first, size_t m) {
-        if (m < lanes) {  // a vector would wait until what was just written one by one is there
+        if (m < lanes) {  // a vector load would wait for the scalar stores just before
             for (size_t i = 0; i < m; ++i)
                 consider(score.gain(s, i), s.n_left[i], score.n, entries[i], first + place_of(i));
             return;
         }
-        // Half a tolerance is more than the rounding of the quick answer.
+        // Half the tolerance exceeds the rounding error of the quick test.
         if (m == chunk && !score.any_above(s, m, limit - 0.5 * tolerance)) return;
         score.gains(s, m);
         for (size_t i = 0; i < m; ++i) consider(s.gains[i], s.n_left[i], score.n, entries[i], first + place_of(i));
@@ -143,9 +145,9 @@ private:
     }
 };
 
-// The best places of all segments. read(entries, n) gathers a batch, and is false if a code is out of range;
-// best(entries, at, n, start) is asked for segments of two or more entries, `at` of which are before it in the batch.
-// Returns 1 for an instance that is not there, 2 for a code.
+// Finds the best positions in all segments. read(entries, n) reads a batch, and returns false if a code is out of
+// range. best(entries, at, n, start) is called for segments of two or more entries that start at `at` in the batch.
+// Returns 1 for an instance that does not exist, 2 for a code out of range.
 template <class Read, class Best>
 int each_segment(const Segments& segments, size_t instances, int64_t* places, double* gains, const Read& read,
                  const Best& best) {

@@ -20,7 +20,7 @@ struct RowEntries {
     size_t n;
 };
 
-// Calls visit(entries) with those that count, row by row. Returns 1 for a column out of range.
+// Calls visit(entries) with the entries that count, row by row. Returns 1 for a column out of range.
 template <class Visit>
 int each_row(const Csr& matrix, const Visit& visit) {
     double x[chunk_entries];
@@ -39,7 +39,7 @@ int each_row(const Csr& matrix, const Visit& visit) {
             const size_t first = i, last = smaller(n, end - start);
             size_t kept = first;
             for (; i < last; ++i) {
-                const bool counts = matrix.present ? x[i] > 0 : x[i] < 0 || x[i] > 0;  // neither is true of NaN
+                const bool counts = matrix.present ? x[i] > 0 : x[i] < 0 || x[i] > 0;  // both are false for NaN
                 x[kept] = matrix.present ? 1.0 : x[i];
                 column[kept] = column[i];
                 kept += counts;
@@ -50,7 +50,7 @@ int each_row(const Csr& matrix, const Visit& visit) {
     return 0;
 }
 
-// Adds to N classes whose sums stay in registers, each a vector or a number.
+// Adds to N classes whose sums stay in registers, as vectors or numbers.
 template <class V, size_t N>
 COUNTWISE_INLINE void add_classes(const RowEntries& entries, const double* table, size_t classes, double* to) {
     V sum[N];

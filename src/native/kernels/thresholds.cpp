@@ -1,8 +1,8 @@
-// The place in each segment that parts the classes best.
+// The split position in each segment that separates the classes best.
 //
-// With f(x) = x^2 (Gini) or x log2 x (entropy), L and R the sums of f over the classes of both sides, and n_L and n_R
-// their weights, a place is the better the larger L / n_L + R / n_R, or L + R - f(n_L) - f(n_R). An entry changes one
-// term of L and one of R. Whole weights make sums of squares exact, and f a table.
+// Let f(x) = x^2 (Gini) or x log2 x (entropy), L and R the sums of f over the classes of the two sides, and n_L and n_R
+// their weights. The best position maximizes L / n_L + R / n_R, or L + R - f(n_L) - f(n_R). An entry changes one term
+// of L and one of R. Integer weights make sums of squares exact and allow a table of f.
 #include "impurity.h"
 #include "segments.h"
 
@@ -10,7 +10,7 @@ namespace countwise::COUNTWISE_LEVEL {
 
 namespace {
 
-// Two or more entries with their classes, and the weights if they are not all 1.
+// Two or more entries with their classes, and their weights unless all are 1.
 template <class Code>
 struct Classed {
     const uint32_t* entries;
@@ -20,7 +20,7 @@ struct Classed {
     int64_t start;
 };
 
-// Two classes without weights: only how many are of the second is counted.
+// Two classes without weights: only the entries of the second class are counted.
 template <bool Entropy, class Code>
 class TwoClasses {
 public:
@@ -63,7 +63,7 @@ private:
     int32_t second_ = 0, left_ = 0;
 };
 
-// Does something once with each class that has entries. `mark` tells whether that was done, and is false before and
+// Calls `work` once for each class that has entries. `mark` records whether this was done; it is false before and
 // after.
 template <class Code, class Cell, class Work>
 COUNTWISE_INLINE void over_classes(const Classed<Code>& from, Cell* cells, size_t n_classes, Work work) {
@@ -84,7 +84,7 @@ struct WholeClass {
     bool mark;
 };
 
-// Any number of classes, and whole weights. Its cells are 0 before and after.
+// Any number of classes, integer weights. The cells are 0 before and after.
 template <bool Entropy, class Code, bool Weighted>
 class WholeClasses {
 public:
@@ -139,7 +139,7 @@ struct AnyClass {
     bool mark;
 };
 
-// Any weights, times a power of 2 so that neither squares nor logarithms of them lose their digits.
+// Any weights, scaled by a power of 2 so that neither squares nor logarithms lose digits.
 template <bool Entropy, class Code>
 class AnyClasses {
 public:
@@ -171,7 +171,7 @@ public:
             double of[4] = {x, y, a, b};
             if (Entropy) x_log_x_of_four(of);
             else of[0] *= x, of[1] *= y;
-            // What is taken away is what was added, to the last bit.
+            // The number subtracted is exactly the number added before.
             left_.add(of[0]), left_.add(-c.of_left), right_.add(of[1]), right_.add(-c.of_right);
             c.of_left = of[0], c.of_right = of[1];
             s.n_left[i] = a;
@@ -194,7 +194,7 @@ private:
     Precise n_left_, left_, right_;
 };
 
-// The best place of a segment whose classes have been counted once. `bits` is log2 of the weight.
+// The best position in a segment whose classes have been counted. `bits` is log2 of the weight.
 template <bool Entropy, class Code, class Counter>
 BestPlace search(const Classed<Code>& from, Counter& counter, double f_of_n, double bits, double least, Sides& sides) {
     using Score = typename Choose<Entropy>::Score;
@@ -212,7 +212,7 @@ BestPlace search(const Classed<Code>& from, Counter& counter, double f_of_n, dou
     return best;
 }
 
-// The weight of all if it and all weights are whole and not too large, else 0.
+// The total weight if it and all weights are integers and not too large, else 0.
 size_t whole_weight(const double* weights, size_t n, double most) {
     bool whole = true;
     for (size_t i = 0; i < n; ++i)
@@ -250,7 +250,7 @@ private:
     }
 
     BestPlace best_weighted(const Classed<Code>& from) {
-        // A table should not cost more than it spares.
+        // A table should not cost more time than it saves.
         const double most = Entropy ? larger(8.0 * static_cast<double>(from.n), 65536.0) : 2147483647.0;
         const size_t weight = whole_weight(from.weights, from.n, smaller(most, 2147483647.0));
         if (weight) {
@@ -275,9 +275,9 @@ private:
 
 template <bool Entropy, class Code>
 int search_all(const Segments& segments, const Labels& labels, double least, int64_t* places, double* gains) {
-    const size_t room = largest_batch(segments);
-    Scratch<Code> code(room);
-    Scratch<double> weight(labels.weights ? room : 0);
+    const size_t capacity = largest_batch(segments);
+    Scratch<Code> code(capacity);
+    Scratch<double> weight(labels.weights ? capacity : 0);
     Thresholds<Entropy, Code> thresholds(labels.n_classes, labels.weights, least);
     const auto read = [&](const uint32_t* entries, size_t n) {
         with_code_type(labels.codes.type, [&](auto zero) {
@@ -299,7 +299,7 @@ int search_all(const Segments& segments, const Labels& labels, double least, int
 
 int best_thresholds(const Segments& segments, const Labels& labels, bool entropy, double least, int64_t* places,
                     double* gains) {
-    // Wider codes than bytes become 32-bit ones: the less there is to compile.
+    // Codes wider than a byte become 32-bit, to compile fewer variants.
     const auto search = labels.codes.type == Type::u8
                             ? (entropy ? search_all<true, uint8_t> : search_all<false, uint8_t>)
                         : entropy ? search_all<true, uint32_t>

@@ -1,8 +1,9 @@
-// The place in each segment that brings like numbers together best.
+// The split position in each segment that reduces the variance or standard deviation of a numeric target most.
 //
-// Numbers are taken from the first of their segment and then from the mean, so that equal ones are exactly 0, and
-// scaled so that no square overflows. Variances need the sums of both sides alone. Standard deviations would keep half
-// of the digits of a difference of squares: each side's squared deviations are added up from their own mean.
+// Numbers are taken relative to the first number of their segment and then to the mean, so that equal numbers are
+// exactly 0, and scaled so that no square overflows. Variances need only the sums of both sides. For standard
+// deviations, a difference of squares would lose half of the digits; the squared deviations of each side are therefore
+// accumulated from its own mean.
 #include "impurity.h"
 #include "segments.h"
 
@@ -32,7 +33,7 @@ struct Deviations {
     }
 };
 
-// Two or more entries with their numbers, and the weights if they are not all 1. Both are changed.
+// Two or more entries with their numbers, and their weights unless all are 1. Both arrays are modified.
 struct Numbered {
     const uint32_t* entries;
     double *values, *weights;
@@ -42,7 +43,7 @@ struct Numbered {
     COUNTWISE_INLINE double weight(size_t i) const { return weights ? weights[i] : 1.0; }
 };
 
-// The weight, and the factors that numbers and weights were multiplied by.
+// The weight, and the factors by which numbers and weights were multiplied.
 struct Centered {
     double n, scale, weight_scale, sum, squares;
 };
@@ -83,8 +84,8 @@ Centered center(const Numbered& from) {
     return c;
 }
 
-// The squared deviations of some numbers from their mean, as they come one by one.
-struct Spread {
+// Accumulates the squared deviations of numbers from their mean.
+struct SquaredDeviations {
     double n = 0.0, sum = 0.0, squares = 0.0;
     COUNTWISE_INLINE void add(double y, double w) {
         const double all = n + w, off = n * y - sum;
@@ -95,8 +96,8 @@ struct Spread {
 
 class Numbers {
 public:
-    Numbers(size_t room, bool deviations, double least)
-        : right_(deviations ? room : 0), deviations_(deviations), least_(least) {}
+    Numbers(size_t capacity, bool deviations, double least)
+        : right_(deviations ? capacity : 0), deviations_(deviations), least_(least) {}
 
     BestPlace best(const Numbered& from) {
         const Centered c = center(from);
@@ -119,7 +120,7 @@ private:
     }
 
     BestPlace of_deviations(const Numbered& from, const Centered& c) {
-        Spread right, left;
+        SquaredDeviations right, left;
         for (size_t i = from.n; i-- > 0;) {
             right.add(from.values[i], from.weight(i));
             right_[i] = right.squares;
@@ -133,7 +134,7 @@ private:
                            });
     }
 
-    // count(i, to) writes the sides of the place after entry i.
+    // count(i, to) writes the sides of the position after entry i.
     template <class Score, class Count>
     COUNTWISE_INLINE BestPlace over_chunks(const Numbered& from, const Score& score, BestPlace best, Count count) {
         const size_t places = from.n - 1;
@@ -153,19 +154,19 @@ private:
 
 }  // namespace
 
-int best_thresholds_of_numbers(const Segments& segments, const Answers& answers, bool deviations, double least,
+int best_thresholds_of_numbers(const Segments& segments, const NumericTargets& targets, bool deviations, double least,
                                int64_t* places, double* gains) {
-    const size_t room = largest_batch(segments);
-    Scratch<double> value(room), weight(answers.weights ? room : 0);
-    Numbers numbers(room, deviations, least);
+    const size_t capacity = largest_batch(segments);
+    Scratch<double> value(capacity), weight(targets.weights ? capacity : 0);
+    Numbers numbers(capacity, deviations, least);
     const auto read = [&](const uint32_t* entries, size_t n) {
-        gather(answers.values, entries, n, value.get());
-        if (answers.weights) gather(answers.weights, entries, n, weight.get());
+        gather(targets.values, entries, n, value.get());
+        if (targets.weights) gather(targets.weights, entries, n, weight.get());
         return true;
     };
-    return each_segment(segments, answers.instances, places, gains, read,
+    return each_segment(segments, targets.instances, places, gains, read,
                         [&](const uint32_t* entries, size_t at, size_t n, int64_t start) {
-                            double* weights = answers.weights ? weight.get() + at : nullptr;
+                            double* weights = targets.weights ? weight.get() + at : nullptr;
                             return numbers.best({entries, value.get() + at, weights, n, start});
                         });
 }

@@ -1,10 +1,10 @@
-// The leaves that rows come to.
+// Finds the leaf of each row.
 //
-// A block of rows goes down the tree together, one node at a time: the cells of different rows do not wait for each
-// other, and a processor that looks ahead reads many of them at once. There is a list of rows for each kind of test
-// that they are at (types of columns, limits or groups), so that no branch depends on what a row happens to meet.
+// A block of rows goes down the tree together, one node at a time: different rows are independent, so that an
+// out-of-order processor reads many values at once. There is one list of rows for each kind of test (column type,
+// limits or groups), so that no branch depends on the data of a row.
 //
-// What a step needs is gathered in one half of a cache line for each node.
+// The data of one step fit in half a cache line per node.
 #include "tree_apply.h"
 
 namespace countwise::COUNTWISE_LEVEL {
@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t block_rows = 128;
 
-// `ended`: a leaf, or a gap. `number`: several limits, or one with a column that is not of floats.
+// `ended`: a leaf, or a row that goes down all branches. `number`: several limits, or one limit on a non-float column.
 enum Kind : uint8_t { ended, f64, f32, number, codes8, codes16, codes32, kinds };
 
 struct Node {
@@ -25,27 +25,27 @@ struct Node {
     ptrdiff_t stride;
     int32_t child;
     union {
-        int32_t away;   // where a NaN goes: a node, or -1 - k at node k
-        uint32_t size;  // of the groups
+        int32_t away;   // node of a NaN, or -1 - k at node k
+        uint32_t size;  // number of groups
     };
 };
 
-// All that is needed to take a row one step further.
+// The data needed to move a row by one step.
 struct Tree {
     const Node* nodes;
-    const uint8_t* kind;  // of nodes 0, 1, ... and of gaps -1, -2, ...
+    const uint8_t* kind;  // of nodes 0, 1, ... and of end markers -1, -2, ...
     const Column* columns;
     const Tests* tests;
 };
 
-// Each step finds the next node; false if a code has no group.
+// Each step finds the next node; it returns false if a code has no group.
 template <class T>
 struct NumberStep {
     COUNTWISE_INLINE static bool step(const Tree& tree, int32_t k, size_t row, int32_t& next) {
         const Node& node = tree.nodes[k];
         const double x = cell<T>(node.data + static_cast<ptrdiff_t>(row) * node.stride);
-        const int32_t there = node.child + (x > node.limit), missing = -static_cast<int32_t>(x != x);
-        next = there ^ ((there ^ node.away) & missing);  // no branch: NaNs are hard to guess
+        const int32_t target = node.child + (x > node.limit), missing = -static_cast<int32_t>(x != x);
+        next = target ^ ((target ^ node.away) & missing);  // no branch, because NaN is unpredictable
         return true;
     }
 };
@@ -68,22 +68,22 @@ struct CodeStep {
         const Node& node = tree.nodes[k];
         const uint32_t code = cell<T>(node.data + static_cast<ptrdiff_t>(row) * node.stride);
         if (code >= node.size) return false;
-        const int32_t branch = node.groups[code], gap = -static_cast<int32_t>(branch < 0);
-        const int32_t there = static_cast<int32_t>(static_cast<uint32_t>(node.child) + static_cast<uint32_t>(branch));
-        next = there ^ ((there ^ (-1 - k)) & gap);
+        const int32_t branch = node.groups[code], end_marker = -static_cast<int32_t>(branch < 0);
+        const int32_t target = static_cast<int32_t>(static_cast<uint32_t>(node.child) + static_cast<uint32_t>(branch));
+        next = target ^ ((target ^ (-1 - k)) & end_marker);
         return true;
     }
 };
 
-// The rows of a block: where each is, and which are on their way.
+// The rows of a block: their current nodes, and which rows are still moving.
 struct Block {
     size_t row[block_rows];
     int32_t* at;
-    int64_t stray;  // the node at which a code had no group
-    Ahead ahead;    // for the cells of the next block
+    int64_t stray;  // a node without a group for a code
+    Ahead ahead;    // for the values of the next block
 };
 
-// Lists of rows by the kind of the node that they are at.
+// Lists of rows by the kind of their current node.
 struct Lists {
     uint16_t rows[kinds][block_rows];
     size_t count[kinds];
@@ -94,7 +94,8 @@ struct Lists {
     COUNTWISE_INLINE void add(uint8_t kind, size_t r) { rows[kind][count[kind]++] = static_cast<uint16_t>(r); }
 };
 
-// One step of the rows at nodes of one kind. They are listed anew apart from the steps, which should not wait for that.
+// Moves the rows at nodes of one kind by one step. Rows are assigned to lists in a separate loop, which the steps need
+// not wait for.
 template <class Step>
 void step_listed(const Tree& tree, Block& block, Kind kind, const Lists& now, Lists& after) {
     const uint16_t* list = now.rows[kind];
@@ -111,7 +112,7 @@ void step_listed(const Tree& tree, Block& block, Kind kind, const Lists& now, Li
     for (size_t i = 0; i < now.count[kind]; ++i) after.add(tree.kind[block.at[list[i]]], list[i]);
 }
 
-// Takes a block of n rows to their ends.
+// Moves a block of n rows to their leaves.
 void walk(const Tree& tree, Block& block, size_t n) {
     Lists lists[2];
     lists[0].clear();
@@ -139,11 +140,11 @@ Kind kind_of(const Tests& tests, size_t k, Type type) {
 
 Node node_of(const Tests& tests, const int32_t* children, size_t k, const Column& column) {
     Node node;
-    const int32_t gap = -1 - static_cast<int32_t>(k);
+    const int32_t end_marker = -1 - static_cast<int32_t>(k);
     node.data = column.data, node.stride = column.stride, node.child = children[k];
     if (tests.limit_starts[k + 1] > tests.limit_starts[k]) {
         node.limit = tests.limits[tests.limit_starts[k]];
-        node.away = tests.missing[k] < 0 ? gap : children[k] + tests.missing[k];
+        node.away = tests.missing[k] < 0 ? end_marker : children[k] + tests.missing[k];
     } else {
         node.groups = tests.groups + tests.group_starts[k];
         const int64_t size = tests.group_starts[k + 1] - tests.group_starts[k];
@@ -152,7 +153,7 @@ Node node_of(const Tests& tests, const int32_t* children, size_t k, const Column
     return node;
 }
 
-// Fills in the nodes and kinds.
+// Fills the nodes and kinds.
 void prepare(const Column* columns, const Tests& tests, const int32_t* children, Node* nodes, uint8_t* kind) {
     for (size_t k = 0; k < tests.nodes; ++k) {
         kind[k] = kind[-1 - static_cast<ptrdiff_t>(k)] = ended;
@@ -190,7 +191,7 @@ int64_t apply_tests(const Column* columns, size_t n_columns, const uint32_t* row
         const size_t next = from + count;
         block.ahead = Ahead();
         block.ahead.add(used, n_used, next, smaller(block_rows, n - next));
-        block.ahead.spread(block_rows / 8 * 2);
+        block.ahead.distribute(block_rows / 8 * 2);
         walk(tree, block, count);
     }
     return block.stray;

@@ -1,4 +1,4 @@
-// One step down a tree, for any column; shared by the kernels that ask tests.
+// One step down a tree, for any column; shared by the kernels that apply tests.
 #pragma once
 #include "support/tiles.h"
 
@@ -13,7 +13,7 @@ COUNTWISE_INLINE double number_at(const Column& column, size_t row) {
     return with_type(column.type, [&](auto zero) { return static_cast<double>(cell<decltype(zero)>(at)); });
 }
 
-// How many of n >= 1 ascending limits are below x.
+// Counts how many of n >= 1 ascending limits are below x.
 COUNTWISE_INLINE size_t limits_below(const double* limits, size_t n, double x) {
     const double* at = limits;
     if (n <= 8) {
@@ -23,7 +23,7 @@ COUNTWISE_INLINE size_t limits_below(const double* limits, size_t n, double x) {
     }
     while (n > 1) {
         const size_t half = n / 2;
-        at += half & (size_t{0} - (at[half - 1] < x));  // no branch, which would be guessed wrong half of the time
+        at += half & (size_t{0} - (at[half - 1] < x));  // no branch, which would be mispredicted half of the time
         n -= half;
     }
     return static_cast<size_t>(at - limits) + (*at < x);
@@ -31,7 +31,7 @@ COUNTWISE_INLINE size_t limits_below(const double* limits, size_t n, double x) {
 
 COUNTWISE_INLINE void fetch(const char* at) { __builtin_prefetch(at); }
 
-// Rows on their way, and the nodes where they start; the pointers may be null.
+// Rows and the nodes at which they start; the pointers may be null.
 struct RowStarts {
     const uint32_t* rows;
     const int32_t* start;
@@ -41,10 +41,10 @@ struct RowStarts {
     COUNTWISE_INLINE int32_t start_of(size_t i) const { return start ? start[i] : 0; }
 };
 
-// The columns that are asked, or none if they are too many (over group_columns) to be fetched before it is known which
-// of them will be. Returns how many.
+// Finds the columns that the tests use, or none if these are too many (over group_columns) to be prefetched. Returns
+// their number.
 size_t used_columns(const Column* columns, size_t n_columns, const Tests& tests, Column* used);
-// One of the columns, if all inner nodes have one limit and ask columns of one type of floats and one stride.
+// Returns one of the columns if all inner nodes have one limit and use float columns of one type and one stride.
 const Column* one_kind_of_float(const Column* columns, const Tests& tests);
 // apply_tests for such a tree, given that column.
 void walk_floats(const Column* columns, size_t n_columns, const Column& first, const RowStarts& rows,

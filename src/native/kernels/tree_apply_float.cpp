@@ -1,8 +1,8 @@
-// The leaves that rows come to in a tree of one limit a node, on columns of one type of floats and one stride.
+// Finds the leaf of each row in a tree with one limit per node, on float columns of one type and one stride.
 //
-// Eight rows at a time go down some nodes together, so that none waits for the cells of another, and without a branch
-// that could be guessed wrong. Leaves and gaps lead to themselves: it does no harm to take a step too many. Rows that
-// have ended are then taken out of the list, and the rest of a block goes on.
+// Eight rows at a time go down some nodes together, so that no row waits for the values of another, and without
+// unpredictable branches. Leaves and end markers lead to themselves, so that extra steps are harmless. Rows that have
+// ended are then removed from the list, and the rest of the block continues.
 #include "tree_apply.h"
 
 namespace countwise::COUNTWISE_LEVEL {
@@ -15,27 +15,27 @@ constexpr size_t block_rows = 256, together = 8, steps_at_once = 4;
 struct FloatNode {
     double limit;
     const char* data;        // of row 0
-    const FloatNode* child;  // the next one is the child of numbers above the limit
-    const FloatNode* away;   // where a NaN goes
+    const FloatNode* child;  // the next node is the child for numbers above the limit
+    const FloatNode* away;   // node of a NaN
 };
 
 struct FloatTree {
-    const FloatNode* nodes;  // node 0; those before it are the gaps -1 - k
-    const uint8_t* moves;    // 0 at leaves and gaps
+    const FloatNode* nodes;  // node 0; the end markers -1 - k are before it
+    const uint8_t* moves;    // 0 at leaves and end markers
 };
 
-// Asked in this way, GCC takes the answer to choose by and not to jump: NaNs are hard to guess.
+// With this test GCC generates a conditional move instead of a jump; NaN is unpredictable.
 COUNTWISE_INLINE bool is_nan(double x) { return __builtin_isunordered(x, x); }
 
 template <class T>
 COUNTWISE_INLINE const FloatNode* step(const FloatNode* node, ptrdiff_t row) {
     const double x = cell<T>(node->data + row);
-    const FloatNode* const away = node->away;  // read in any case, so that compilers need no branch
-    const FloatNode* const there = node->child + (x > node->limit);
-    return is_nan(x) ? away : there;
+    const FloatNode* const away = node->away;  // always read, so that compilers need no branch
+    const FloatNode* const child = node->child + (x > node->limit);
+    return is_nan(x) ? away : child;
 }
 
-// Takes n listed rows some steps further. rows[r] is how many bytes row r is from row 0.
+// Moves n listed rows by some steps. rows[r] is the distance in bytes of row r from row 0.
 template <class T>
 void advance(const FloatTree& tree, const ptrdiff_t* rows, int32_t* at, const uint16_t* list, size_t n, Ahead& ahead) {
     size_t i = 0;
@@ -60,8 +60,8 @@ void advance(const FloatTree& tree, const ptrdiff_t* rows, int32_t* at, const ui
     }
 }
 
-// Keeps the rows that go on; returns how many. Apart from the steps, because where the list is written depends on all
-// rows before, which no step should wait for.
+// Keeps the rows that are still moving; returns their number. Separate from the steps, because the output position
+// depends on all previous rows.
 size_t keep_moving(const FloatTree& tree, const int32_t* at, uint16_t* list, size_t n) {
     size_t left = 0;
     for (size_t i = 0; i < n; ++i) {
@@ -86,7 +86,7 @@ void walk(const FloatTree& tree, const Column& first, const RowStarts& rows, con
         }
         Ahead ahead;
         ahead.add(used, n_used, next, smaller(block_rows, rows.n - next));
-        ahead.spread(block_rows / together * 2);  // most rows take more than 4 steps
+        ahead.distribute(block_rows / together * 2);  // most rows take more than 4 steps
         size_t left = keep_moving(tree, out + from, list, n);
         while (left > 0) {
             advance<T>(tree, row, out + from, list, left, ahead);
@@ -95,23 +95,23 @@ void walk(const FloatTree& tree, const Column& first, const RowStarts& rows, con
     }
 }
 
-// A leaf or a gap, whatever is in the column.
+// A leaf or an end marker, for any value of the column.
 FloatNode end_at(const FloatNode* self, const Column& column) { return {INFINITY, column.data, self, self}; }
 
 void fill(const Column* columns, const Tests& tests, const int32_t* children, FloatNode* nodes, uint8_t* moves) {
     const Column* some = nullptr;
     for (size_t k = 0; k < tests.nodes; ++k) {
         FloatNode* const node = nodes + k;
-        FloatNode* const gap = nodes - 1 - k;
+        FloatNode* const end_marker = nodes - 1 - k;
         moves[k] = tests.attribute[k] >= 0;
         moves[-1 - static_cast<ptrdiff_t>(k)] = 0;
         if (moves[k]) {
             some = columns + tests.attribute[k];
             const FloatNode* const child = nodes + children[k];
-            *gap = end_at(gap, *some);
+            *end_marker = end_at(end_marker, *some);
             *node = {tests.limits[tests.limit_starts[k]], some->data, child,
-                     tests.missing[k] < 0 ? gap : child + tests.missing[k]};
-        } else if (some) {  // leaves before all inner nodes are no node's children
+                     tests.missing[k] < 0 ? end_marker : child + tests.missing[k]};
+        } else if (some) {  // leaves before all inner nodes have no parent
             *node = end_at(node, *some);
         }
     }
@@ -120,13 +120,13 @@ void fill(const Column* columns, const Tests& tests, const int32_t* children, Fl
 }  // namespace
 
 size_t used_columns(const Column* columns, size_t n_columns, const Tests& tests, Column* used) {
-    Scratch<uint8_t> asked(n_columns);
-    for (size_t j = 0; j < n_columns; ++j) asked[j] = 0;
+    Scratch<uint8_t> used_by_test(n_columns);
+    for (size_t j = 0; j < n_columns; ++j) used_by_test[j] = 0;
     for (size_t k = 0; k < tests.nodes; ++k)
-        if (tests.attribute[k] >= 0) asked[static_cast<size_t>(tests.attribute[k])] = 1;
+        if (tests.attribute[k] >= 0) used_by_test[static_cast<size_t>(tests.attribute[k])] = 1;
     size_t n = 0;
     for (size_t j = 0; j < n_columns; ++j) {
-        if (!asked[j]) continue;
+        if (!used_by_test[j]) continue;
         if (n == group_columns) return 0;
         used[n++] = columns[j];
     }

@@ -1,8 +1,8 @@
-// What the Python binding and the per-level kernels share: plain data and a table of functions.
+// Plain data types shared by the Python bindings and the kernels of each level.
 //
-// The kernels are compiled once per instruction-set level. Nothing in their files may be an inline function or
-// a template of the standard library: the linker would keep one copy of it, perhaps the one with instructions
-// that this processor lacks. Hence pointers and sizes here, and the kernels' own small helpers.
+// The kernels are compiled once for each instruction-set level. Their files must not use inline functions or templates
+// of the standard library: the linker would keep a single copy, which may contain instructions that the processor
+// lacks. Therefore the interface consists of pointers and sizes, and the kernels have their own small helpers.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,14 +12,14 @@
 
 namespace countwise {
 
-// The sparse rows of one matrix, as scipy.sparse's CSR has them.
+// Sparse rows of a matrix in the CSR format of scipy.sparse.
 struct Csr {
     Column indptr, indices, data;
     size_t rows, columns;
-    bool present;  // 1 for an entry above 0 instead of its value
+    bool present;  // an entry above 0 counts as 1, any other as 0
 };
 
-// Codes of whole numbers: that of low + i is lookup[i]; the last entry is the code of a missing cell.
+// Codes of integers: lookup[i] is the code of low + i. The last entry is the code of a missing value.
 struct CodeTable {
     const void* lookup;
     size_t n;
@@ -28,7 +28,7 @@ struct CodeTable {
     Type type;
 };
 
-// Sorted points with weights (or a null pointer), and the kernel's width.
+// Sorted points, their weights (or a null pointer), and the bandwidth.
 struct Points {
     const double* x;
     const double* w;
@@ -36,7 +36,7 @@ struct Points {
     double h;
 };
 
-// Local expansions in boxes of the axis. A row of taylor has `gauss_order` coefficients and the trust limit.
+// Local expansions in boxes of the axis. A row of taylor has `gauss_order` coefficients and the smallest accurate sum.
 struct Boxes {
     const int64_t* number;
     const double* taylor;
@@ -45,8 +45,9 @@ struct Boxes {
 constexpr size_t gauss_order = 16;
 constexpr size_t gauss_row = gauss_order + 1;
 
-// Points with a product kernel over their columns, and what their leaves of consecutive ones span: for each column the
-// smallest and the largest cell of each leaf (infinite if a cell is missing), then the log weight of each leaf.
+// Points with a product kernel over their columns, and the bounding boxes of their leaves of consecutive points: for
+// each column the smallest and the largest value of each leaf (infinite if a value is missing), then the log weight of
+// each leaf.
 struct Products {
     const double* cells;        // (n, columns)
     const double* log_weights;  // or a null pointer
@@ -57,7 +58,7 @@ struct Products {
 };
 constexpr size_t product_leaf = 64;
 
-// Queries: any pointer but that of the cells may be null, `own` and `rest` together.
+// Queries. Any pointer but `cells` may be null; `own` and `rest` are null together.
 struct ProductQueries {
     const double* cells;   // (n, columns)
     const double* absent;  // (n, columns)
@@ -66,23 +67,23 @@ struct ProductQueries {
     size_t n;
 };
 
-// Values in ascending order, of which each has a class and a weight: all 1 if weights.data is null.
+// Values in ascending order, each with a class and a weight; all weights are 1 if weights.data is null.
 struct Entries {
     const double* values;
     Column codes, weights;
 };
 
-// Of entries with whole weights: the weight of each class before every step-th of them from `first` on, and a table of
-// x log x up to the weight of all. Null pointers if the weights are not whole, or too large for a table.
+// For entries with integer weights: the weight of each class before every step-th entry, starting at `first`, and a
+// table of x log x up to the total weight. Null pointers if a weight is not an integer or the total is too large.
 struct Marks {
     const uint32_t* counts;
     const double* x_log_x;
     size_t first, step;
 };
 
-// Log joint probabilities (rows x classes), the class that is right and the weight (or a null pointer) of each row;
-// the fallback is the answer for rows of minus infinity.
-struct JudgedRows {
+// Log joint probabilities (rows x classes), and the true class and the weight (or a null pointer) of each row.
+// `fallback` is the prediction for rows that are minus infinity everywhere.
+struct LabeledRows {
     const double* base;
     Column target;
     const double* weights;
@@ -90,20 +91,20 @@ struct JudgedRows {
     int64_t fallback;
 };
 
-// Columns whose values are counted together, and room for the counts: a cell for each combination, the last column's
-// values running fastest. `shared` columns at the beginning are those of the family before.
+// Columns whose values are counted jointly, and the memory for the counts: one cell for each combination, with the last
+// column varying fastest. The first `shared` columns are also those of the previous family.
 struct Family {
     const size_t* columns;
     size_t n, shared;
     void* cells;
 };
 
-// The moments of one class, and the variance and mean of all classes together.
-struct LeftOut {
-    double n, mean, m2, spread, middle;
+// Moments of one class, and the mean and the variance of all classes together.
+struct LooMoments {
+    double n, mean, m2, overall_variance, overall_mean;
 };
 
-// What the nodes of a tree ask, as six arrays; their words are those of countwise/_kernels/reference/trees.py.
+// Tests of the nodes of a tree, as six arrays; see countwise/_kernels/reference/trees.py for the terms.
 struct Tests {
     const int32_t* attribute;
     const double* limits;
@@ -114,31 +115,32 @@ struct Tests {
     size_t nodes;
 };
 
-// Entries of instances 0 .. n - 1 on rows below n_rows, and where their branches are to be written.
+// Entries of instances 0 .. n - 1 on rows below n_rows, and the memory for their branches.
 struct Instances {
     const uint32_t* entries;
-    const uint32_t* rows;  // or a null pointer: instance i is row i
+    const uint32_t* rows;  // null if instance i is row i
     size_t n, n_rows;
     char* branch;
     ptrdiff_t stride;
     Type type;
 };
 
-// The problem is 0 if all went well, 1 for a code without a group, 2 for an instance or row that is not there.
+// problem: 0 for success, 1 for a code without a group, 2 for an instance or row that does not exist.
 struct Routed {
-    int64_t gaps;
+    int64_t in_all;
     int problem;
-    size_t node;  // where the problem was met
+    size_t node;  // of the problem
 };
 
-// Entries (instances in an order, times 2, plus 1 if their value is new) in segments: one for each node of a level.
+// Entries (2 * instance, plus 1 if the value differs from the previous entry's) in segments, one for each node of a
+// level.
 struct Segments {
     const uint32_t* entries;
     const int64_t* starts;  // count + 1
     size_t count;
 };
 
-// Where instances go from their nodes: contiguous branches, and the next segment of each branch of each node.
+// Moves of instances from their nodes: contiguous branches, and the next segment of each branch of each node.
 struct Parting {
     Column branch;
     size_t instances;
@@ -148,53 +150,53 @@ struct Parting {
     const uint32_t* copies;  // or a null pointer
 };
 
-// The contiguous classes of instances, or their numbers; weights may be a null pointer.
+// Contiguous classes or numeric targets of instances; weights may be a null pointer.
 struct Labels {
     Column codes;
     const double* weights;
     size_t instances, n_classes;
 };
-struct Answers {
+struct NumericTargets {
     const double *values, *weights;
     size_t instances;
 };
 
-// From a number to one of `bin_buckets` narrow buckets: (x - low) * scale, held within 0 and bin_cells * 2**16, has a
-// cell in its upper bits; in the cell, its lower 16 bits are spread evenly over the cell's buckets. The lower half of
-// a cell's word is its first bucket and the upper half how many there are. The last cell is that of NaN.
+// Map from a number to one of `bin_buckets` narrow buckets. (x - low) * scale, limited to 0 .. bin_cells * 2**16, has
+// the cell in its upper bits; its lower 16 bits select one of the cell's buckets. The lower half of a cell's word is
+// its first bucket, and the upper half is its number of buckets. The last cell is for NaN.
 constexpr size_t bin_cells = 256, bin_buckets = 4096;
 struct BinMap {
     double low, scale;
     const uint32_t* cells;  // bin_cells + 1
 };
 
-// Buckets of a column that are looked into: slot s is that of all buckets b with slot[b] == s, and 0 is none. The cells
-// of a wanted slot are copied, but not those equal to its common number, which are only counted (or weighed). On the
-// way codes are written: they are right but for cells that are copied.
+// Buckets of a column that are examined: slot s contains all buckets b with slot[b] == s; slot 0 is for all other
+// buckets. The values of a wanted slot are copied, except those equal to its common value, which are only counted (or
+// their weights summed). Codes are written in the same pass; they are final except for copied values.
 struct BinSlots {
-    const uint16_t* words;  // of each bucket its code, and 256 more if it is looked into
-    const uint16_t* slot;   // bin_buckets + 1, as the words
-    const uint8_t* wanted;  // 0 or 1; this and the three below: one a slot
+    const uint16_t* words;  // code of each bucket, plus 256 if it is examined
+    const uint16_t* slot;   // bin_buckets + 1, like the words
+    const uint8_t* wanted;  // 0 or 1; this and the next three have one entry for each slot
     const double* common;
     double *least, *same;
     bool any_common;
-    size_t room;
-    double *values, *weights;  // of `room` cells; weights only if there are any
+    size_t capacity;
+    double *values, *weights;  // `capacity` values; weights may be null
     uint32_t* rows;
-    size_t* count;  // of cells copied; beyond the room if that was too small
+    size_t* count;  // number of values to copy; more than `capacity` if that was too small
     uint8_t* codes;
 };
 
-// The edges of a column's bins, and of each bucket how many lie in those before it, and 256 more if it has edges
-// itself.
+// Edges of a column's bins, and a word for each bucket: the number of edges in the buckets before it, plus 256 if the
+// bucket itself contains edges.
 constexpr size_t bin_edges = 512;
 struct BinEdges {
     const uint16_t* words;  // bin_buckets + 1
-    const double* edges;    // bin_edges of them: infinite from the last on
-    size_t steps;           // no bucket has more than 2**steps - 1; at most 8
+    const double* edges;    // bin_edges entries, padded with infinity
+    size_t steps;           // no bucket has more than 2**steps - 1 edges; at most 8
 };
 
-// The impurity of a node's classes or numbers.
+// Impurity of a node's classes or numbers.
 enum class Criterion : uint8_t { gini, entropy, variance, sd };
 
 // Instances in nodes: those of node k are entries[i] / 2 for i from segments[2 * k] up to segments[2 * k + 1].
@@ -202,7 +204,7 @@ struct NodeEntries {
     const uint32_t* entries;
     const int64_t* segments;
     size_t nodes;
-    const uint32_t* rows;  // of each instance, or a null pointer
+    const uint32_t* rows;  // row of each instance, or a null pointer
     size_t instances;
 };
 

@@ -1,4 +1,4 @@
-// One cell of a column, which need not be aligned; for code that is compiled once.
+// Access to one element of a column, which need not be aligned; for code that is compiled once.
 #pragma once
 #include <cstring>
 

@@ -1,4 +1,4 @@
-// A column of any type, as the kernels take it.
+// A column of any type, as passed to the kernels.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@ using std::uint8_t;
 
 enum class Type : std::uint8_t { f64, f32, i64, i32, i16, i8, u64, u32, u16, u8, boolean };
 
-// A 1-D array: cell i is at data + i * stride bytes.
+// A 1-D array: element i is at data + i * stride bytes.
 struct Column {
     const char* data;
     std::ptrdiff_t stride;

@@ -8,14 +8,14 @@ namespace countwise {
 
 namespace {
 
-// A point by the cell that decides to which side it goes.
+// A point and the value that decides its side of a split.
 struct Key {
     double cell;
     int64_t row;
     bool operator<(const Key& other) const { return cell != other.cell ? cell < other.cell : row < other.row; }
 };
 
-// Splits points near the middle, again and again, so that all leaves but the last are full.
+// Splits points near the median recursively, so that all leaves but the last are full.
 class Splitter {
 public:
     explicit Splitter(const Products& points)
@@ -43,7 +43,7 @@ public:
 private:
     double cell(int64_t row, size_t j) const { return points_.cells[static_cast<size_t>(row) * d_ + j]; }
 
-    // The column along which the log of the kernel falls most, or their number if it falls along none.
+    // The column along which the log of the kernel decreases most, or the number of columns if it decreases along none.
     size_t steepest(const int64_t* rows, size_t n) {
         std::fill(low_.begin(), low_.end(), HUGE_VAL);
         std::fill(high_.begin(), high_.end(), -HUGE_VAL);
@@ -77,7 +77,7 @@ private:
     std::vector<double> low_, high_;
 };
 
-// The log of the sum of n weights; without logs each of them is 1.
+// The log of the sum of n weights; without log weights each weight is 1.
 double log_total(const double* logs, size_t n) {
     if (!logs) return std::log(static_cast<double>(n));
     const double top = *std::max_element(logs, logs + n);
@@ -101,15 +101,15 @@ bool product_boxes(const Products& points, double* boxes) {
         const size_t start = leaf * product_leaf, n = std::min(product_leaf, points.n - start);
         for (size_t j = 0; j < d; ++j) {
             double low = HUGE_VAL, high = -HUGE_VAL;
-            bool gaps = false;
+            bool has_missing = false;
             for (size_t i = start; i < start + n; ++i) {
                 const double x = points.cells[i * d + j];
                 low = std::min(low, x), high = std::max(high, x);
-                gaps |= std::isnan(x);
+                has_missing |= std::isnan(x);
                 good &= !std::isinf(x);
             }
-            boxes[2 * j * points.leaves + leaf] = gaps ? -HUGE_VAL : low;
-            boxes[(2 * j + 1) * points.leaves + leaf] = gaps ? HUGE_VAL : high;
+            boxes[2 * j * points.leaves + leaf] = has_missing ? -HUGE_VAL : low;
+            boxes[(2 * j + 1) * points.leaves + leaf] = has_missing ? HUGE_VAL : high;
         }
         const double* weights = points.log_weights ? points.log_weights + start : nullptr;
         for (size_t i = 0; weights && i < n; ++i) good &= weights[i] < HUGE_VAL;

@@ -1,4 +1,4 @@
-// Rows are halved where they differ most, until few are left.
+// Splits rows in halves along the column in which they differ most, until few are left.
 #include "row_tree.h"
 
 #include <algorithm>
@@ -11,25 +11,25 @@ namespace countwise {
 
 namespace {
 
-constexpr int32_t deepest = 64;    // halves of halves: only rows that can hardly be told apart get there
-constexpr size_t looked_at = 512;  // rows of a node by which a column to split by is chosen
+constexpr int32_t deepest = 64;    // maximum depth, reached only by rows that are nearly identical
+constexpr size_t looked_at = 512;  // rows of a node that are sampled to choose the split column
 
-// Few columns tell near from far well, so that small leaves pay; for many a leaf had better be scanned.
+// With few columns, distances vary much and small leaves are faster; with many columns, it is faster to scan a leaf.
 size_t leaf_for(size_t columns) { return columns <= 4 ? 64 : columns <= 8 ? 128 : 1024; }
 
 }  // namespace
 
-// Halves rows until few are left; the rows and the distance are only referred to while it does.
+// Splits rows until few are left; refers to the rows and the metric only while it runs.
 class RowTreeBuilder {
 public:
-    RowTreeBuilder(const PairRows& rows, const PairLaw& law)
-        : from_(rows), law_(law), n_(rows.rows), m_(law.numbers), c_(law.codes), order_(n_) {}
+    RowTreeBuilder(const PairRows& rows, const PairMetric& metric)
+        : from_(rows), metric_(metric), n_(rows.rows), m_(metric.numbers), c_(metric.codes), order_(n_) {}
 
     std::unique_ptr<RowTree> build() {
         tree_->n_rows_ = n_;
-        tree_->factors_.assign(law_.factors, law_.factors + m_);
-        for (size_t j = 0; j < c_; ++j) tree_->known_.push_back(law_.known[2 * j + 1]);
-        tree_->gaps_.assign(m_ + c_, 0);
+        tree_->factors_.assign(metric_.factors, metric_.factors + m_);
+        for (size_t j = 0; j < c_; ++j) tree_->known_.push_back(metric_.known[2 * j + 1]);
+        tree_->has_missing_.assign(m_ + c_, 0);
         tree_->children_.assign(2, -1), tree_->groups_.assign(2, 0);
         for (size_t i = 0; i < n_; ++i) order_[i] = static_cast<uint32_t>(i);
         lay_out(halve());
@@ -49,13 +49,13 @@ private:
     uint32_t code(size_t row, size_t j) const { return code_at(from_.codes[j], row); }
 
     const PairRows& from_;
-    const PairLaw& law_;
+    const PairMetric& metric_;
     const size_t n_, m_, c_;
     std::vector<uint32_t> order_;
     std::unique_ptr<RowTree> tree_{new RowTree};
 };
 
-// The leaves.
+// Fills the leaves.
 std::vector<RowTreeBuilder::Span> RowTreeBuilder::halve() {
     const size_t most = leaf_for(m_ + c_);
     std::vector<Span> waiting{{0, n_, 0, 0}}, leaves;
@@ -81,7 +81,7 @@ std::vector<RowTreeBuilder::Span> RowTreeBuilder::halve() {
     return leaves;
 }
 
-// The column of which two rows of the node differ most, on average; -1 if they do not.
+// Returns the column with the largest average difference between two rows of the node, or -1 if there is none.
 int RowTreeBuilder::choose(const Span& span) const {
     const size_t size = span.stop - span.start, step = std::max<size_t>(1, size / looked_at);
     int best = -1;
@@ -89,29 +89,29 @@ int RowTreeBuilder::choose(const Span& span) const {
     for (size_t j = 0; j < m_; ++j) {
         double n = 0.0, mean = 0.0, m2 = 0.0;
         for (size_t i = span.start; i < span.stop; i += step) {
-            const double x = from_.numbers[order_[i] * m_ + j] * law_.factors[j];
+            const double x = from_.numbers[order_[i] * m_ + j] * metric_.factors[j];
             if (x != x) continue;
             n += 1.0;
-            const double gap = x - mean;
-            mean += gap / n, m2 += gap * (x - mean);
+            const double difference = x - mean;
+            mean += difference / n, m2 += difference * (x - mean);
         }
-        const double spread = n > 1.0 ? 2.0 * m2 / n : 0.0;
-        const double score = law_.p == 2.0 ? spread : std::sqrt(spread);
+        const double variance = n > 1.0 ? 2.0 * m2 / n : 0.0;
+        const double score = metric_.p == 2.0 ? variance : std::sqrt(variance);
         if (score > most) most = score, best = static_cast<int>(j);
     }
     for (size_t j = 0; j < c_; ++j) {
-        if (law_.tables[j].cells != nullptr) continue;
+        if (metric_.tables[j].cells != nullptr) continue;
         uint32_t counts[256] = {};
         double n = 0.0, squares = 0.0;
         for (size_t i = span.start; i < span.stop; i += step) ++counts[code(order_[i], j) & 255], n += 1.0;
         for (const uint32_t k : counts) squares += static_cast<double>(k) * k;
-        const double score = law_.tables[j].cost * (1.0 - squares / (n * n));
+        const double score = metric_.tables[j].cost * (1.0 - squares / (n * n));
         if (score > most) most = score, best = static_cast<int>(m_ + j);
     }
     return best;
 }
 
-// Puts about half of the rows of a node before the others.
+// Moves about half of the rows of a node before the others.
 size_t RowTreeBuilder::part(const Span& span, int column) {
     const auto begin = order_.begin() + static_cast<ptrdiff_t>(span.start),
                end = order_.begin() + static_cast<ptrdiff_t>(span.stop);
@@ -131,7 +131,7 @@ size_t RowTreeBuilder::part(const Span& span, int column) {
     std::vector<size_t> values(256);
     for (size_t v = 0; v < 256; ++v) values[v] = v;
     std::stable_sort(values.begin(), values.end(), [&](size_t a, size_t b) { return counts[a] > counts[b]; });
-    // The commonest first, each to the side that has fewer rows.
+    // Most frequent codes first, each to the side with fewer rows.
     bool left[256] = {};
     size_t here = 0, there = 0;
     for (const size_t v : values) {
@@ -142,11 +142,11 @@ size_t RowTreeBuilder::part(const Span& span, int column) {
     return static_cast<size_t>(middle - order_.begin());
 }
 
-// What is in a node.
+// Computes the bounds of a node.
 void RowTreeBuilder::describe(const Span& span) {
     const size_t node = static_cast<size_t>(span.node);
     std::vector<double>& boxes = tree_->boxes_;
-    std::vector<uint8_t>&lacking = tree_->lacking_, &gaps = tree_->gaps_;
+    std::vector<uint8_t>&lacking = tree_->lacking_, &has_missing = tree_->has_missing_;
     std::vector<uint64_t>& sets = tree_->sets_;
     if (boxes.size() < (node + 1) * m_ * 2) boxes.resize((node + 1) * m_ * 2);
     if (lacking.size() < (node + 1) * (m_ + c_)) lacking.resize((node + 1) * (m_ + c_));
@@ -161,7 +161,7 @@ void RowTreeBuilder::describe(const Span& span) {
         }
         boxes[(node * m_ + j) * 2] = low, boxes[(node * m_ + j) * 2 + 1] = high;
         lacking[node * (m_ + c_) + j] = lacks;
-        if (node == 0) gaps[j] = lacks;
+        if (node == 0) has_missing[j] = lacks;
     }
     for (size_t j = 0; j < c_; ++j) {
         bool lacks = false;
@@ -169,10 +169,10 @@ void RowTreeBuilder::describe(const Span& span) {
         for (size_t i = span.start; i < span.stop; ++i) {
             const uint32_t x = code(order_[i], j);
             set[(x & 255) / 64] |= uint64_t{1} << (x & 63);
-            lacks |= static_cast<int64_t>(x) >= law_.known[2 * j + 1];
+            lacks |= static_cast<int64_t>(x) >= metric_.known[2 * j + 1];
         }
         lacking[node * (m_ + c_) + m_ + j] = lacks;
-        if (node == 0) gaps[m_ + j] = lacks;
+        if (node == 0) has_missing[m_ + j] = lacks;
     }
 }
 
@@ -191,7 +191,8 @@ void RowTreeBuilder::lay_out(std::vector<Span> leaves) {
     for (size_t j = 0; j < m_; ++j) {
         const double low = tree.boxes_[2 * j], high = tree.boxes_[2 * j + 1];
         if (low <= high) tree.centers_[j] = low + (high - low) / 2;
-        if (low <= high) tree.extents_[j] = std::max(high - tree.centers_[j], tree.centers_[j] - low) * law_.factors[j];
+        if (low <= high)
+            tree.extents_[j] = std::max(high - tree.centers_[j], tree.centers_[j] - low) * metric_.factors[j];
     }
     size_t group = 0;
     for (const Span& leaf : leaves) {
@@ -203,7 +204,7 @@ void RowTreeBuilder::lay_out(std::vector<Span> leaves) {
             for (size_t j = 0; j < m_; ++j) {
                 const double x = from_.numbers[row * m_ + j];
                 tree.numbers_[slot * m_ + j] = x;
-                const float scaled = static_cast<float>((x - tree.centers_[j]) * law_.factors[j]);
+                const float scaled = static_cast<float>((x - tree.centers_[j]) * metric_.factors[j]);
                 tree.lanes_[(at * m_ + j) * pair_group + lane] = tree.lines_[slot * tree.width_ + j] = scaled;
             }
             for (size_t j = 0; j < c_; ++j) {
@@ -218,21 +219,21 @@ void RowTreeBuilder::lay_out(std::vector<Span> leaves) {
     }
 }
 
-std::unique_ptr<RowTree> build_row_tree(const PairRows& rows, const PairLaw& law) {
-    return RowTreeBuilder(rows, law).build();
+std::unique_ptr<RowTree> build_row_tree(const PairRows& rows, const PairMetric& metric) {
+    return RowTreeBuilder(rows, metric).build();
 }
 
-bool RowTree::serves(const PairLaw& law) const {
-    bool same = law.numbers == numbers() && law.codes == codes();
-    for (size_t j = 0; same && j < numbers(); ++j) same = factors_[j] == law.factors[j];
-    for (size_t j = 0; same && j < codes(); ++j) same = known_[j] == law.known[2 * j + 1];
+bool RowTree::serves(const PairMetric& metric) const {
+    bool same = metric.numbers == numbers() && metric.codes == codes();
+    for (size_t j = 0; same && j < numbers(); ++j) same = factors_[j] == metric.factors[j];
+    for (size_t j = 0; same && j < codes(); ++j) same = known_[j] == metric.known[2 * j + 1];
     return same;
 }
 
 RowTreeView RowTree::view() const {
-    return {rows_.data(),     numbers_.data(), codes_.data(),   lanes_.data(),   lines_.data(), width_,
-            bytes_.data(),    centers_.data(), extents_.data(), gaps_.data(),    numbers(),     codes(),
-            children_.data(), groups_.data(),  boxes_.data(),   lacking_.data(), sets_.data()};
+    return {rows_.data(),     numbers_.data(), codes_.data(),   lanes_.data(),       lines_.data(), width_,
+            bytes_.data(),    centers_.data(), extents_.data(), has_missing_.data(), numbers(),     codes(),
+            children_.data(), groups_.data(),  boxes_.data(),   lacking_.data(),     sets_.data()};
 }
 
 }  // namespace countwise

@@ -1,4 +1,4 @@
-// Rows in the leaves of a tree, with the memory that they need.
+// Search tree of rows that owns its memory.
 #pragma once
 #include <memory>
 #include <vector>
@@ -7,16 +7,16 @@
 
 namespace countwise {
 
-// Made by build_row_tree(); it refers to nothing but its own memory.
+// Created by build_row_tree(); refers only to its own memory.
 class RowTree {
 public:
     RowTreeView view() const;
     size_t rows() const { return n_rows_; }
     size_t numbers() const { return centers_.size(); }
     size_t codes() const { return largest_.size(); }
-    uint32_t largest(size_t j) const { return largest_[j]; }  // of the j-th codes
-    // Whether this is the tree that the distance would have: it depends on scales and on which codes are missing.
-    bool serves(const PairLaw& law) const;
+    uint32_t largest(size_t j) const { return largest_[j]; }  // of the j-th column of codes
+    // Whether the tree is valid for the metric: it depends on the factors and on which codes are missing.
+    bool serves(const PairMetric& metric) const;
 
 private:
     friend class RowTreeBuilder;
@@ -26,12 +26,12 @@ private:
     std::vector<double> factors_, numbers_, centers_, extents_, boxes_;
     std::vector<uint32_t> rows_, codes_, largest_;
     std::vector<float> lanes_, lines_;
-    std::vector<uint8_t> bytes_, gaps_, lacking_;
+    std::vector<uint8_t> bytes_, has_missing_, lacking_;
     std::vector<int32_t> children_;
     std::vector<int64_t> known_, groups_;
     std::vector<uint64_t> sets_;
 };
 
-std::unique_ptr<RowTree> build_row_tree(const PairRows& rows, const PairLaw& law);
+std::unique_ptr<RowTree> build_row_tree(const PairRows& rows, const PairMetric& metric);
 
 }  // namespace countwise

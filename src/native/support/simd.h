@@ -1,4 +1,4 @@
-// Vectors as wide as the level has them, and exp and log on them.
+// Vectors of the level's width, with exp and log.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace countwise::COUNTWISE_LEVEL {
 
-// 64-byte vectors only where registers have 64 bytes: narrower levels would spill them.
+// 64-byte vectors are used only if registers have 64 bytes; other levels would spill them.
 #if defined(__AVX512F__)
 constexpr size_t lanes = 8;
 #elif defined(__AVX__)
@@ -53,7 +53,7 @@ COUNTWISE_INLINE void store(void* to, V v) {
 
 template <class V, class T>
 COUNTWISE_INLINE V splat_as(T x) {
-    return x - V{};  // minus, because -0.0 + 0.0 is 0.0
+    return x - V{};  // not plus, because -0.0 + 0.0 is 0.0
 }
 
 COUNTWISE_INLINE vd splat(double x) { return splat_as<vd>(x); }
@@ -88,7 +88,7 @@ COUNTWISE_INLINE T larger(T a, T b) {
     return a < b ? b : a;
 }
 
-// Four rows of four doubles become four columns.
+// Transposes four rows of four doubles.
 COUNTWISE_INLINE void transpose(vd4& a, vd4& b, vd4& c, vd4& d) {
     const vd4 ab0 = __builtin_shufflevector(a, b, 0, 4, 2, 6), ab1 = __builtin_shufflevector(a, b, 1, 5, 3, 7);
     const vd4 cd0 = __builtin_shufflevector(c, d, 0, 4, 2, 6), cd1 = __builtin_shufflevector(c, d, 1, 5, 3, 7);
@@ -98,7 +98,7 @@ COUNTWISE_INLINE void transpose(vd4& a, vd4& b, vd4& c, vd4& d) {
     d = __builtin_shufflevector(ab1, cd1, 2, 3, 6, 7);
 }
 
-// Pairs one after the other become their firsts and their seconds.
+// Separates consecutive pairs into first and second elements.
 COUNTWISE_INLINE void unzip(vd4& a, vd4& b) {
     const vd4 pairs[2] = {a, b};
     a = __builtin_shufflevector(pairs[0], pairs[1], 0, 2, 4, 6);
@@ -111,7 +111,7 @@ COUNTWISE_INLINE vd4 load4(const float* from) {
     return __builtin_convertvector(load_as<vf4>(from), vd4);
 }
 
-// Adding 1.5 * 2**52 leaves the nearest whole number in the low bits.
+// Adding 1.5 * 2**52 leaves the nearest integer in the low bits.
 constexpr double round_magic = 6755399441055744.0;
 
 struct Reduced {
@@ -119,13 +119,13 @@ struct Reduced {
     vd whole;  // the power of 2, plus round_magic
 };
 
-// exp(x) = 2**k exp(r), |r| <= log(2)/2, the latter by its series to r**13: the next term is below 5e-18.
+// exp(x) = 2**k exp(r), |r| <= log(2)/2, where exp(r) is computed by its series to r**13: the next term is below 5e-18.
 COUNTWISE_INLINE Reduced exp_reduced(vd x) {
     const vd whole = x * splat(1.4426950408889634074) + splat(round_magic);
     const vd k = whole - splat(round_magic);
     const vd r = (x - k * splat(6.93147180369123816490e-01)) - k * splat(1.90821492927058770002e-10);
     const vd r2 = r * r, r4 = r2 * r2;
-    // In pairs (Estrin), because one long chain of additions would wait for itself.
+    // In pairs (Estrin's scheme), because one long chain of additions would be slow.
     const vd p23 = splat(1.0 / 2) + r * splat(1.0 / 6);
     const vd p45 = splat(1.0 / 24) + r * splat(1.0 / 120);
     const vd p67 = splat(1.0 / 720) + r * splat(1.0 / 5040);
@@ -146,7 +146,7 @@ COUNTWISE_INLINE vd exp_or_0(vd x) {
     return only(normal, e.value * power_of_2(e.whole));
 }
 
-// exp for arguments up to 700, denormal results included: the power of 2 comes in two halves.
+// exp for arguments up to 700, including denormal results: the power of 2 is applied in two halves.
 COUNTWISE_INLINE vd exp_of(vd x) {
     const vi positive = x > splat(-746.0);
     const Reduced e = exp_reduced(select(positive, x, splat(0.0)));
@@ -158,7 +158,7 @@ COUNTWISE_INLINE vd exp_of(vd x) {
 // log(2**k (1 + f)) for 1 + f in [0.71, 1.41): log(1 + f) = 2 atanh(s) with s = f / (2 + f).
 COUNTWISE_INLINE vd log_of_parts(vd k, vd f) {
     const vd s = f / (splat(2.0) + f), z = s * s, z2 = z * z;
-    // log(1 + f) = f - (f f / 2 - s (f f / 2 + R(z))): the series of atanh with its last terms economized.
+    // log(1 + f) = f - (f f / 2 - s (f f / 2 + R(z))): the series of atanh, with economized last terms.
     const vd odd = splat(6.666666666666735130e-01) +
                    z2 * (splat(2.857142874366239149e-01) +
                          z2 * (splat(1.818357216161805012e-01) + z2 * splat(1.479819860511658591e-01)));
@@ -179,31 +179,31 @@ COUNTWISE_INLINE vd log_1_plus(vd x) {
 // log for positive, finite, normal arguments: x = 2**k m, m near 1.
 COUNTWISE_INLINE vd log_of(vd x) {
     const vu all = load_as<vu>(&x), exponent_bits = splat_as<vu>(uint64_t{0xfff0000000000000u});
-    // Less the bits of sqrt(1/2): m in [0.71, 1.41).
+    // Subtract the bits of sqrt(1/2), so that m is in [0.71, 1.41).
     const vu exponent = (all - splat_as<vu>(uint64_t{0x3fe6a09e00000000u})) & exponent_bits, near_1 = all - exponent;
-    // The exponent as a double: biased to stay positive, moved down, put under the bits of 2**52.
+    // The exponent as a double: biased to be positive, shifted down, and placed below the bits of 2**52.
     const vu low = (exponent + splat_as<vu>(uint64_t{1024} << 52)) >> 52;
     const vu high = low | splat_as<vu>(uint64_t{0x4330000000000000u});
     const vd k = load_as<vd>(&high) - splat(4503599627370496.0 + 1024.0);
     return log_of_parts(k, load_as<vd>(&near_1) - splat(1.0));
 }
 
-// Adds a number to a sum, and what that loses to the rest.
+// Adds a number to a sum, and the rounding error to the rest.
 COUNTWISE_INLINE void two_sum(double& total, double& rest, double x) {
     const double next = total + x, added = next - total;
     rest += (total - (next - added)) + (x - added);
     total = next;
 }
 
-// A sum that keeps its rounding errors: sums that are equal but for the order of their terms must look so.
+// A sum that keeps its rounding errors: sums of the same terms in different orders must compare equal.
 struct Precise {
     double sum = 0, error = 0;
     COUNTWISE_INLINE void add(double x) { two_sum(sum, error, x); }
     COUNTWISE_INLINE double value() const { return sum + error; }
 };
 
-// Scratch memory of the kernels: freed with its scope, aligned to a cache line. Megabytes come in large pages where the
-// system has them: to be given a small page takes longer than to fill it.
+// Scratch memory of the kernels, freed at the end of its scope and aligned to a cache line. Large blocks use huge pages
+// if the system supports them, because requesting a small page takes longer than filling it.
 template <class T>
 class Scratch {
 public:
@@ -223,7 +223,7 @@ public:
 private:
     static constexpr size_t page = size_t{1} << 21;
     static size_t edge_of(size_t count) { return count < page / sizeof(T) ? 64 : page; }
-    // Where the size overflows, as many as no allocation gives.
+    // If the size overflows, request more than any allocation can provide.
     static size_t bytes_of(size_t count) {
         const size_t more = edge_of(count);
         return count > (SIZE_MAX / 2 - more) / sizeof(T) ? SIZE_MAX / 2 : count * sizeof(T) + more;

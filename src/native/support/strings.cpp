@@ -1,4 +1,4 @@
-// Strings as Arrow keeps them, by codes in the order in which they are first met.
+// Encodes strings in Arrow's layout in order of first occurrence.
 #include "strings.h"
 
 #include <cstring>
@@ -8,7 +8,7 @@ namespace countwise {
 
 namespace {
 
-// A string's length with bytes from its beginning and its end, which are all of one of up to sixteen.
+// The length of a string, and bytes from its beginning and its end; for up to sixteen bytes these are the whole string.
 struct Text {
     uint64_t first = 0, last = 0;
     size_t length = 0;
@@ -28,7 +28,7 @@ Text text_at(const uint8_t* letters, size_t length) {
         std::memcpy(&text.first, letters, 8);
         std::memcpy(&text.last, letters + length - 8, 8);
     } else if (length >= 4) {
-        // by way of numbers of that width: four bytes written into eight, and eight read at once, would have to wait
+        // Via an integer of that width: reading eight bytes right after writing four of them would stall.
         uint32_t first, last;
         std::memcpy(&first, letters, 4);
         std::memcpy(&last, letters + length - 4, 4);
@@ -49,12 +49,12 @@ uint64_t hash_of(const Text& text) {
         hash = ((hash ^ (hash >> 29)) + word) * b;
     }
     hash = ((hash ^ (hash >> 32)) + text.last) * b;
-    return ((hash ^ (hash >> 32)) * a) >> 32;  // strings often differ in their last letter, which is the highest byte
+    return ((hash ^ (hash >> 32)) * a) >> 32;  // strings often differ in the last letter, the highest byte
 }
 
 class Texts {
 public:
-    // The code of a string; a new one if it was not met before.
+    // Returns the code of a string, a new one if it has not been seen before.
     int32_t code(const Text& text) {
         size_t at = hash_of(text) & (slots_.size() - 1);
         while (slots_[at] >= 0) {

@@ -1,11 +1,11 @@
-// Tiles: a few rows of some columns, as doubles in the first-level cache.
+// Tiles: a few rows of some columns as doubles, which fit in the L1 cache.
 #pragma once
 #include "simd.h"
 
 namespace countwise::COUNTWISE_LEVEL {
 
 constexpr size_t tile_rows = 64;
-constexpr size_t group_columns = 32;  // 32 columns x 64 rows x 8 bytes = 16 KB, half of a small first-level cache
+constexpr size_t group_columns = 32;  // 32 columns x 64 rows x 8 bytes = 16 KB, half of a small L1 cache
 
 template <class T>
 COUNTWISE_INLINE T cell(const char* at) {
@@ -24,7 +24,7 @@ COUNTWISE_INLINE void convert_cells(Column column, size_t start, size_t n, To* t
     }
 }
 
-// Calls use(zero) with a zero of the type that a column's cells have.
+// Calls use(zero) with a zero of the column's element type.
 template <class Use>
 COUNTWISE_INLINE auto with_type(Type type, const Use& use) {
     switch (type) {
@@ -41,13 +41,13 @@ COUNTWISE_INLINE auto with_type(Type type, const Use& use) {
     }
 }
 
-// Cells start .. start + n of a column of any type.
+// Reads values start .. start + n of a column of any type.
 template <class To>
 inline void convert(Column column, size_t start, size_t n, To* to) {
     with_type(column.type, [&](auto zero) { convert_cells<decltype(zero)>(column, start, n, to); });
 }
 
-// The same for codes, which have three types only.
+// The same for codes, which have only three types.
 template <class Use>
 COUNTWISE_INLINE auto with_code_type(Type type, const Use& use) {
     switch (type) {
@@ -80,7 +80,7 @@ inline size_t width_of(Type type) {
     }
 }
 
-// How many columns from here on are neighbors in one row-major matrix: 1 if this one is alone.
+// The number of columns from here on that are adjacent in one row-major matrix; 1 if this column is on its own.
 inline size_t neighbors(const Column* columns, size_t n_columns) {
     const size_t width = width_of(columns[0].type);
     if (columns[0].stride == static_cast<ptrdiff_t>(width)) return 1;
@@ -91,7 +91,7 @@ inline size_t neighbors(const Column* columns, size_t n_columns) {
     return n;
 }
 
-// Four or more neighbors, transposed in squares of 4 x 4; the last square may overlap the one before it.
+// Transposes four or more adjacent columns in squares of 4 x 4; the last square may overlap the previous one.
 template <class T>
 void transpose_rows(const Column* columns, size_t count, size_t start, size_t n, double* tile) {
     const ptrdiff_t stride = columns[0].stride;
@@ -116,8 +116,8 @@ void transpose_rows(const Column* columns, size_t count, size_t start, size_t n,
             tile[j * tile_rows + r] = cell<T>(first + static_cast<ptrdiff_t>(r) * stride + j * sizeof(T));
 }
 
-// The columns' rows start .. start + n by columns; x[j] points to column j's cells: into `tile`, or to the
-// column itself if it is contiguous. Rows from n to a full tile are 0 (in the tile).
+// Reads rows start .. start + n by columns. x[j] points to the values of column j: in `tile`, or in the column itself
+// if that is contiguous. In the tile, rows from n on are 0.
 inline void tile_by_columns(const Column* columns, size_t count, size_t start, size_t n, double* tile,
                             const double** x) {
     for (size_t j = 0; j < count;) {
@@ -130,7 +130,7 @@ inline void tile_by_columns(const Column* columns, size_t count, size_t start, s
         } else {
             for (size_t k = 0; k < run; ++k) {
                 const Column& column = columns[j + k];
-                // Columns whose cells NumPy calls aligned can be read where they are.
+                // Columns that are aligned by NumPy's definition can be read in place.
                 const bool contiguous = column.type == Type::f64 && column.stride == 8 && n == tile_rows &&
                                         reinterpret_cast<std::uintptr_t>(column.data) % 8 == 0;
                 if (contiguous) x[j + k] = reinterpret_cast<const double*>(column.data) + start;
@@ -144,8 +144,8 @@ inline void tile_by_columns(const Column* columns, size_t count, size_t start, s
     }
 }
 
-// Fetches memory that is needed next, a little at a time, while something else is computed: the processor's
-// own prefetching does not look from one tile to the next.
+// Prefetches memory that is needed next, in small steps during other computations: the hardware prefetcher does not
+// follow from one tile to the next.
 class Ahead {
 public:
     // Rows start .. start + n of the columns.
@@ -163,15 +163,15 @@ public:
             j += run;
         }
     }
-    // Memory that is to be changed.
+    // Memory that will be written.
     void add(double* from, size_t n) {
         add(reinterpret_cast<const char*>(from), line, (static_cast<ptrdiff_t>(n * 8) + line - 1) / line, true);
     }
-    // To be called before the first of `calls` calls of some().
-    void spread(size_t calls) { share_ = lines_ / larger<size_t>(calls, 1) + 1; }
+    // Must be called before the first of `calls` calls of some().
+    void distribute(size_t calls) { per_call_ = lines_ / larger<size_t>(calls, 1) + 1; }
 
     COUNTWISE_INLINE void some() {
-        for (size_t i = 0; i < share_ && now_ < count_; ++i) {
+        for (size_t i = 0; i < per_call_ && now_ < count_; ++i) {
             Region& region = regions_[now_];
             if (region.write) __builtin_prefetch(region.at, 1);
             else __builtin_prefetch(region.at, 0);
@@ -196,7 +196,7 @@ private:
     }
 
     Region regions_[most];
-    size_t count_ = 0, now_ = 0, lines_ = 0, share_ = 1;
+    size_t count_ = 0, now_ = 0, lines_ = 0, per_call_ = 1;
 };
 
 inline bool any_nan(const double* const* x, size_t count) {
@@ -209,7 +209,7 @@ inline bool any_nan(const double* const* x, size_t count) {
     return any(missing);
 }
 
-// The tile `by_class` (classes x tile_rows) is transposed into n rows of `out`: added, or put in its place.
+// Transposes the tile `by_class` (classes x tile_rows) into n rows of `out`, which are added to or replaced.
 template <bool Add>
 void tile_to_rows(const double* by_class, size_t classes, size_t n, double* out) {
     for (size_t c = 0; c < classes; c += 4) {
@@ -233,7 +233,7 @@ void tile_to_rows(const double* by_class, size_t classes, size_t n, double* out)
     }
 }
 
-// n rows of `out` as a tile (classes x tile_rows); the rows up to a full tile are 0.
+// Copies n rows of `out` to a tile (classes x tile_rows); the other rows of the tile are 0.
 inline void rows_to_tile(const double* out, size_t classes, size_t n, double* by_class) {
     if (classes >= 4) {
         const Column first{reinterpret_cast<const char*>(out), static_cast<ptrdiff_t>(classes * 8), Type::f64};

@@ -1,15 +1,15 @@
-"""The kernels in NumPy: their specification, and what runs where no compiler was found.
+"""NumPy kernels: the specification of the compiled kernels, and the fallback if these are not available.
 
-Words used below
+Terms used below
 ----------------
 column
-    A 1-D array of any stride: float64, float32, bool, or an integer of any width. NaN is a missing cell.
+    A 1-D array of any stride: float64, float32, bool, or an integer type. NaN is a missing value.
 codes
     A 1-D array of any stride: uint8, uint16 or uint32.
 out
-    A C-contiguous float64 array (rows, classes) that is added to in place.
+    A C-contiguous float64 array (rows, classes) that is updated in place.
 
-Shapes that disagree raise ValueError, types that are not listed TypeError.
+Inconsistent shapes raise ValueError, types that are not listed raise TypeError.
 """
 # ruff: noqa: F403 -- each module names its kernels in its __all__
 

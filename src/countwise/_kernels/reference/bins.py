@@ -1,6 +1,6 @@
-"""The kernels that grow trees from bins, in NumPy; a part of :mod:`countwise._kernels.reference`.
+"""NumPy kernels that grow trees from binned columns; part of :mod:`countwise._kernels.reference`.
 
-Words are those of :mod:`countwise._kernels.reference.trees`.
+:mod:`countwise._kernels.reference.trees` defines the terms.
 """
 
 from __future__ import annotations
@@ -27,27 +27,29 @@ __all__ = ["best_bins", "bin_columns", "branch_gains", "count_entries", "count_m
 def bin_columns(
     columns: Sequence[Array], weights: Floats | None, n_bins: int
 ) -> tuple[list[Floats], list[NDArray[np.uint8]]]:
-    """Columns of numbers as codes of bins that hold about equally many rows.
+    """Discretize numeric columns into bins that hold about the same weight.
 
-    Cells are compared as float64; none is infinite. `n_bins` is from 2 to 255. A column of at most `n_bins` different
-    values has a bin for each. Else the j-th edge lies above the smallest value at or below which at least
-    ``j / n_bins`` of the weight lies (less 1e-12 of it); edges that fall together are one. An edge lies midway
-    between two neighboring values, and never on the upper one. Returns of each column the edges, ascending (none if
-    it has fewer than two values), and the uint8 codes: how many edges lie below a cell, ``len(edges) + 1`` for NaN.
+    Values are compared as float64; none is infinite. `n_bins` is between 2 and 255. A column with at most `n_bins`
+    distinct values has one bin for each value. Otherwise the j-th edge lies above the smallest value whose cumulative
+    weight is at least ``j / n_bins`` of the total (less a relative tolerance of 1e-12); duplicate edges are merged.
+    An edge lies midway between two adjacent values, and always below the upper one.
+
+    Returns the ascending edges of each column (none if it has fewer than two values) and its uint8 codes. The code of
+    a value is the number of edges below it; the code of NaN is ``len(edges) + 1``.
     """
     if not 2 <= n_bins <= 255:
-        raise ValueError(f"n_bins is {n_bins}; it must lie between 2 and 255")
+        raise ValueError(f"n_bins must be between 2 and 255, not {n_bins}.")
     check_columns(columns, len(columns[0]) if columns else 0)
     if weights is not None:
         check_weights(weights, len(columns[0]) if columns else 0)
     edges, codes = [], []
     for column in columns:
         x = column.astype(np.float64)
-        there = ~np.isnan(x)
+        present = ~np.isnan(x)
         w = np.ones(len(x)) if weights is None else weights
-        mine = _bin_edges(x[there], w[there], n_bins)
+        mine = _bin_edges(x[present], w[present], n_bins)
         edges.append(mine)
-        codes.append(np.where(there, np.searchsorted(mine, x), len(mine) + 1).astype(np.uint8))
+        codes.append(np.where(present, np.searchsorted(mine, x), len(mine) + 1).astype(np.uint8))
     return edges, codes
 
 
@@ -66,16 +68,17 @@ def count_entries(
     n_cells: int,
     n_classes: int,
 ) -> Array:
-    """How often each cell of a column meets each class, in some nodes: (nodes, n_cells, n_classes).
+    """Count the combinations of column code and class in each node: (nodes, n_cells, n_classes).
 
-    `column` has the code of each row, and a code of `n_cells` or more is a ValueError. `segments` (nodes, 2) is where
-    the entries of each node begin and end. `codes`, `weights` (int64 or float64) and `rows` (uint32; None if instance
-    i is row i) are of instances. Counts are uint32 without weights, int64 with whole ones, float64 otherwise.
+    `column` has the code of each row; a code of `n_cells` or more raises ValueError. `segments` (nodes, 2) has the
+    start and the end of each node's entries. `codes`, `weights` (int64 or float64) and `rows` (uint32; None if
+    instance i is row i) are indexed by instance. Counts are uint32 without weights, int64 with integer weights and
+    float64 otherwise.
     """
     check_codes(column, "column")
     check_codes(codes, "codes")
     if weights is not None and weights.dtype not in (np.int64, np.float64):
-        raise TypeError(f"weights must be int64 or float64, not {weights.dtype}")
+        raise TypeError(f"weights must be int64 or float64, not {weights.dtype}.")
     _check_entries(entries, segments, weights, rows, len(codes), len(column))
     kind = np.uint32 if weights is None else weights.dtype
     out = np.zeros((len(segments), n_cells, n_classes), dtype=kind)
@@ -83,7 +86,7 @@ def count_entries(
         ids = entries[start:stop] >> 1
         cells = column[ids if rows is None else rows[ids]]
         if len(cells) and (int(cells.max()) >= n_cells or int(codes[ids].max()) >= n_classes):
-            raise ValueError("a code is out of range")
+            raise ValueError("A code is out of range.")
         np.add.at(out[k], (cells, codes[ids]), 1 if weights is None else weights[ids])
     return out
 
@@ -92,13 +95,13 @@ def _check_entries(
     entries: Array, segments: Array, weights: Array | None, rows: Array | None, instances: int, cells: int
 ) -> None:
     if entries.dtype != np.uint32 or (rows is not None and rows.dtype != np.uint32):
-        raise TypeError("entries and rows must be uint32")
+        raise TypeError("entries and rows must be uint32.")
     if segments.dtype != np.int64:
-        raise TypeError(f"segments must be int64, not {segments.dtype}")
+        raise TypeError(f"segments must be int64, not {segments.dtype}.")
     if segments.ndim != 2 or segments.shape[1] != 2:
-        raise ValueError(f"segments has shape {segments.shape}; it needs (nodes, 2)")
+        raise ValueError(f"segments has shape {segments.shape}; it needs (nodes, 2).")
     if np.any((segments[:, 0] < 0) | (segments[:, 0] > segments[:, 1]) | (segments[:, 1] > len(entries))):
-        raise ValueError(f"a segment does not lie within the {len(entries)} entries")
+        raise ValueError(f"A segment lies outside the {len(entries)} entries.")
     if weights is not None:
         check_rows("weights", len(weights), instances)
     if rows is not None:
@@ -106,7 +109,7 @@ def _check_entries(
     for start, stop in segments.tolist():
         ids = entries[start:stop] >> 1
         if len(ids) and (ids.max() >= instances or (ids if rows is None else rows[ids]).max() >= cells):
-            raise ValueError("an entry is of an instance or a row that there is not")
+            raise ValueError("An entry refers to an instance or a row that does not exist.")
 
 
 def count_matrix(
@@ -119,10 +122,10 @@ def count_matrix(
     n_cells: int,
     n_classes: int,
 ) -> Array:
-    """How often each cell of several columns meets each class, in some nodes: :func:`count_entries` of all at once.
+    """Count the combinations of code and class of several columns at once; see :func:`count_entries`.
 
-    The matrix is uint8 (rows, columns) and C-contiguous: the codes of a row lie side by side, so that they are
-    fetched together. The result is (columns, nodes, n_cells, n_classes).
+    The matrix is uint8 (rows, columns) and C-contiguous, so that the codes of a row are adjacent in memory and are
+    loaded together. The result has shape (columns, nodes, n_cells, n_classes).
     """
     check_array("matrix", matrix, "uint8", 2, contiguous=True)
     tables = [
@@ -143,9 +146,10 @@ def sum_entries(
     n_cells: int,
     centers: Floats,
 ) -> Floats:
-    """The weight, and the sum and sum of squares of a number less the node's center, by cell: (nodes, n_cells, 3).
+    """Sum weights, centered values and their squares by code in each node: (nodes, n_cells, 3).
 
-    `values` and `weights` are of instances, `centers` of nodes; all else is as for :func:`count_entries`.
+    `values` and `weights` are indexed by instance. `centers` has one number for each node, which is subtracted from
+    the values. The other arguments are as in :func:`count_entries`.
     """
     check_codes(column, "column")
     if weights is not None:
@@ -157,7 +161,7 @@ def sum_entries(
         ids = entries[start:stop] >> 1
         cells = column[ids if rows is None else rows[ids]]
         if len(cells) and int(cells.max()) >= n_cells:
-            raise ValueError("a code is out of range")
+            raise ValueError("A code is out of range.")
         y = values[ids] - centers[k]
         w = np.ones(len(ids)) if weights is None else weights[ids]
         np.add.at(out[k], cells, np.stack([w, w * y, w * y * y], axis=1))
@@ -165,12 +169,12 @@ def sum_entries(
 
 
 def best_bins(table: Array, n_bins: int, criterion: str, least: float) -> tuple[Array, Floats]:
-    """Where to part the bins of each node into lower and upper ones so that it gains most.
+    """Return the split of each node's bins into lower and upper bins with the highest gain.
 
-    The table is what :func:`count_entries` gives or, for "variance" and "sd", :func:`sum_entries`; only the first
-    `n_bins` cells of a node are bins. Ties are settled as in :func:`best_thresholds` and
-    :func:`best_thresholds_of_numbers`, and both sides must weigh something. Returns how many bins lie on the left
-    (int64), or -1 if there is nothing to choose, and the gains, 0 where there is no place.
+    The table is the result of :func:`count_entries` or, for "variance" and "sd", of :func:`sum_entries`. Only the
+    first `n_bins` cells of a node are bins. Ties are resolved as in :func:`best_thresholds` and
+    :func:`best_thresholds_of_numbers`. Both sides must have a positive weight. Returns the number of bins on the left
+    (int64), or -1 if no split is possible, and the gains, which are 0 without a split.
     """
     _check_table(table, criterion)
     places = np.full(len(table), -1, dtype=np.int64)
@@ -183,9 +187,9 @@ def best_bins(table: Array, n_bins: int, criterion: str, least: float) -> tuple[
 
 
 def branch_gains(table: Array, n_values: int, criterion: str, least: float) -> Floats:
-    """What each node gains by a branch for each value; NaN where fewer than two branches have the least weight.
+    """Return the gain of one branch for each value; NaN if fewer than two branches have the minimum weight `least`.
 
-    As for :func:`best_bins`; only the first `n_values` cells of a node are values.
+    The arguments are as in :func:`best_bins`; only the first `n_values` cells of a node are values.
     """
     _check_table(table, criterion)
     cells = table[:, :n_values].astype(np.float64)
@@ -200,10 +204,11 @@ def branch_gains(table: Array, n_values: int, criterion: str, least: float) -> F
 
 def _check_table(table: Array, criterion: str) -> None:
     if criterion not in OF_CLASSES + OF_NUMBERS:
-        raise ValueError(f"criterion is {criterion!r}; it must be one of {', '.join(OF_CLASSES + OF_NUMBERS)}")
+        options = ", ".join(map(repr, OF_CLASSES + OF_NUMBERS))
+        raise ValueError(f"criterion must be one of {options}, not {criterion!r}.")
     if table.dtype not in (np.uint32, np.int64, np.float64):
-        raise TypeError(f"table must be uint32, int64 or float64, not {table.dtype}")
+        raise TypeError(f"table must be uint32, int64 or float64, not {table.dtype}.")
     if table.ndim != 3 or not table.flags.c_contiguous:
-        raise ValueError(f"table must be C-contiguous (nodes, cells, classes), not of shape {table.shape}")
+        raise ValueError(f"table must be C-contiguous (nodes, cells, classes), but has shape {table.shape}.")
     if criterion in OF_NUMBERS and table.shape[2] != 3:
-        raise ValueError(f"a table of sums has 3 numbers a cell, not {table.shape[2]}")
+        raise ValueError(f"A table of sums must have 3 numbers per cell, not {table.shape[2]}.")

@@ -1,4 +1,4 @@
-"""Reference kernels of whole columns: what is in them, and their codes; see :mod:`countwise._kernels.reference`."""
+"""NumPy kernels that inspect and encode whole columns; part of :mod:`countwise._kernels.reference`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from countwise._kernels.checks import (
     check_codes,
+    check_column,
     check_columns,
     check_count,
 )
@@ -32,8 +33,8 @@ __all__ = [
 
 
 def float_is_integral(column: Array) -> bool:
-    """Whether every cell that is not missing is a whole number below 2**53 in magnitude; integers always are."""
-    check_columns([column], len(column))
+    """Return whether all non-missing values are integers below 2**53 in magnitude; True for integer types."""
+    check_column("column", column, len(column))
     if column.dtype.kind != "f":
         return True
     x = column[~np.isnan(column)]
@@ -41,13 +42,13 @@ def float_is_integral(column: Array) -> bool:
 
 
 def integer_domain(column: Array, limit: int) -> NDArray[np.int64] | None:
-    """The distinct values of a column of whole numbers, ascending, as int64, if they lie close together.
+    """Return the distinct values of a column of integers as ascending int64, or None if their range is too wide.
 
-    Missing cells are left out; a cell that is not whole is a ValueError. None if ``max - min >= limit``, or if a
-    value is beyond int64.
+    Missing values are ignored; a non-integer value raises ValueError. The result is None if ``max - min >= limit``,
+    or if a value does not fit int64.
     """
     if not float_is_integral(column):
-        raise ValueError("the column holds a number that is not whole, or is 2**53 or more")
+        raise ValueError("column contains a number that is not an integer or not below 2**53.")
     x = column[~np.isnan(column)] if column.dtype.kind == "f" else column
     if len(x) == 0:
         return np.empty(0, np.int64)
@@ -58,7 +59,7 @@ def integer_domain(column: Array, limit: int) -> NDArray[np.int64] | None:
 
 
 def find_infinity(columns: Sequence[Array]) -> tuple[int, int] | None:
-    """The column and row of an infinite cell, or None; which one, where there are several, is not said."""
+    """Return the column and the row of any infinite value, or None."""
     check_columns(columns, len(columns[0]) if columns else 0)
     for j, column in enumerate(columns):
         if column.dtype.kind == "f":
@@ -69,10 +70,10 @@ def find_infinity(columns: Sequence[Array]) -> tuple[int, int] | None:
 
 
 def mark_columns(columns: Sequence[Array], low: int, span: int) -> tuple[Array, Array]:
-    """Which of the numbers low .. low + span - 1 each column holds; the span is at most 2**31.
+    """Mark which of the integers low .. low + span - 1 each column contains; the span is at most 2**31.
 
-    Returns uint8 marks (columns, span + 1), 1 where the number was met, the last for missing cells; and uint8
-    (columns,), 1 if the column holds anything else: a number outside, or one that is not whole.
+    Returns uint8 marks (columns, span + 1), 1 if the number is present, the last one for missing values; and uint8
+    (columns,), 1 if the column contains anything else: a number outside the range, or a non-integer.
     """
     check_columns(columns, len(columns[0]) if columns else 0)
     check_count("span", span, 1 << 31)
@@ -80,9 +81,9 @@ def mark_columns(columns: Sequence[Array], low: int, span: int) -> tuple[Array, 
     outside = np.zeros(len(columns), np.uint8)
     for j, column in enumerate(columns):
         found = np.unique(column.astype(np.uint8) if column.dtype.kind == "b" else column)
-        gaps = np.isnan(found) if found.dtype.kind == "f" else np.zeros(len(found), bool)
-        marks[j, span] = gaps.any()
-        found = found[~gaps]
+        missing = np.isnan(found) if found.dtype.kind == "f" else np.zeros(len(found), bool)
+        marks[j, span] = missing.any()
+        found = found[~missing]
         inside = (found >= low) & (found < low + span)
         if found.dtype.kind == "f":
             inside &= np.floor(found) == found
@@ -94,16 +95,16 @@ def mark_columns(columns: Sequence[Array], low: int, span: int) -> tuple[Array, 
 def factorize_strings(
     offsets: Array, letters: NDArray[np.uint8], limit: int
 ) -> tuple[NDArray[np.int32], list[int]] | None:
-    """Codes of strings (int32) in the order in which they are first met, and the row of each; None if over `limit`.
+    """Return int32 codes of strings in order of first occurrence, and the first row of each; None if over `limit`.
 
-    Offsets (int32 or int64, contiguous, ascending) are where each string begins, and the last one ends, among the
-    letters: the bytes of all strings, contiguous.
+    Offsets (int32 or int64, contiguous, ascending) have the start of each string in `letters`, and the end of the
+    last. `letters` has the bytes of all strings, and is contiguous.
     """
     for name, array, kinds in (("offsets", offsets, (np.int32, np.int64)), ("letters", letters, (np.uint8,))):
         if array.dtype not in kinds or array.ndim != 1 or not array.flags.c_contiguous:
-            raise TypeError(f"{name} must be contiguous {' or '.join(str(np.dtype(kind)) for kind in kinds)}")
+            raise TypeError(f"{name} must be contiguous {' or '.join(str(np.dtype(kind)) for kind in kinds)}.")
     if len(offsets) == 0 or offsets[0] < 0 or offsets[-1] > len(letters) or np.any(np.diff(offsets) < 0):
-        raise ValueError("offsets must ascend within the letters, one more of them than strings")
+        raise ValueError("offsets must ascend and lie within letters, with one more offset than strings.")
     whole, places = letters.tobytes(), offsets.tolist()
     known: dict[bytes, int] = {}
     rows: list[int] = []
@@ -120,17 +121,17 @@ def factorize_strings(
 def encode_columns(
     columns: Sequence[Array], lows: list[int], lookups: list[Array], others: list[int], codes: list[Array]
 ) -> None:
-    """Codes of whole numbers, of many columns at once: ``lookup[x - low]``, written to `codes`.
+    """Encode integer columns by lookup tables: ``codes[j] = lookups[j][columns[j] - lows[j]]``.
 
-    The last entry of each lookup is the code of a missing cell and stands for no number; `others` are the codes of
-    numbers that are not whole or outside the lookup. Lows lie within 2**62 of 0. `codes` are contiguous and of the
-    lookups' types.
+    The last entry of each lookup is the code of a missing value and does not represent a number. `others` has the
+    code for numbers that are not integers or outside the lookup. Lows lie within 2**62 of 0. `codes` are contiguous
+    and have the types of the lookups.
     """
     check_columns(columns, len(columns[0]) if columns else 0)
     for column, low, lookup, other, to in zip(columns, lows, lookups, others, codes, strict=True):
         check_codes(lookup, "lookup")
         if abs(low) > 2**62:
-            raise ValueError("a low must lie within 2**62 of 0")
+            raise ValueError("lows must lie between -2**62 and 2**62.")
         to[:] = other
         if column.dtype.kind == "b":
             column = column.astype(np.uint8)
@@ -140,18 +141,18 @@ def encode_columns(
         inside = (column >= low) & (column < low + len(lookup) - 1)
         if column.dtype.kind == "f":
             inside &= np.floor(column) == column
-        # The difference is within int64 even where the numbers themselves are uint64 and wrap around.
+        # The difference fits int64 even if the numbers are uint64 and wrap around.
         to[inside] = lookup[column[inside].astype(np.int64) - low]
 
 
 def factorize_objects(column: NDArray[np.object_]) -> tuple[NDArray[np.uint32], list[Any]]:
-    """Uint32 codes of Python objects in the order in which they are first seen, and the first object of each value.
+    """Return uint32 codes of Python objects in order of first occurrence, and the first object of each value.
 
-    Objects are one value if they are equal and of one type (True is not 1); strings if they are equal; and every
-    float NaN is one value. An object that cannot be hashed is a TypeError that names its row.
+    Two objects have the same value if they are equal and of the same type (True is not 1). Strings need only be
+    equal, and all float NaN are one value. An object that is not hashable raises a TypeError that reports its row.
     """
     if column.dtype != object or column.ndim != 1:
-        raise TypeError(f"a 1-D object array is needed, not {column.dtype} in {column.ndim} dimensions")
+        raise TypeError(f"column must be a 1-D object array, not {column.dtype} with {column.ndim} dimensions.")
     seen: dict[Any, int] = {}
     distinct: list[Any] = []
     codes = np.empty(len(column), np.uint32)
@@ -160,7 +161,7 @@ def factorize_objects(column: NDArray[np.object_]) -> tuple[NDArray[np.uint32], 
             code = seen.setdefault(_identity(value), len(distinct))
         except TypeError:
             kind = type(value).__name__
-            raise TypeError(f"row {i} holds a {kind}, which cannot be a value: it is not hashable") from None
+            raise TypeError(f"Row {i} contains a {kind}, which is not hashable and cannot be a value.") from None
         if code == len(distinct):
             distinct.append(value)
         codes[i] = code

@@ -1,14 +1,14 @@
-"""The kernels that cut numeric columns, in NumPy; a part of :mod:`countwise._kernels.reference`.
+"""NumPy kernels that discretize numeric columns; part of :mod:`countwise._kernels.reference`.
 
-Words used below, besides those of the reference
+Terms used below, besides those of the reference
 ------------------------------------------------
 entries
-    Float64 values in ascending order (none NaN), the class code of each, and the weight of each: whole numbers,
-    floats, or None for 1 everywhere. Entries of equal values stand in the order of their classes, and no class
-    has a value twice: what :func:`merge_sets` gives.
+    Float64 values in ascending order (none NaN), with the class code and the weight of each. Weights are integers,
+    floats, or None for 1 everywhere. Entries with equal values are in the order of their classes, and no class has a
+    value twice, as returned by :func:`merge_sets`.
 information
-    Of rows about their class, in nats: ``n log n - sum of n_c log n_c``, with n_c the weight of class c and n
-    that of all; ``0 log 0`` is 0. It is n times the entropy of the class.
+    Entropy of the class times the number of rows, in nats: ``n log n - sum of n_c log n_c``, where n_c is the weight
+    of class c and n the total weight; ``0 log 0`` is 0.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from countwise._kernels.checks import check_codes, check_columns, check_rows
+from countwise._kernels.checks import check_codes, check_column, check_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,15 +32,15 @@ __all__ = ["cut_codes", "kmeans_1d", "mdl_cuts", "merge_sets"]
 
 
 def merge_sets(values: Sequence[Floats], weights: Sequence[Array | None]) -> tuple[Floats, Array, Array | None]:
-    """The values of several classes in one ascending order; equal ones in the order of their classes.
+    """Merge the values of several classes into one ascending sequence; equal values are in class order.
 
-    Values are ascending and distinct, without NaN; weights of any stride, None is 1 for all. Returns the values,
-    their classes as codes of the narrowest type that holds the last class, and their weights: None if all are None,
-    int64 if all are None or of an integer (or bool) type, else float64.
+    Values are ascending and distinct, without NaN. Weights may have any stride; None is 1 for all. Returns the
+    values, their classes as codes of the narrowest sufficient type, and their weights: None if all are None, int64 if
+    all are None or of an integer or bool type, else float64.
     """
     if len(values) != len(weights):
-        raise ValueError(f"there are {len(values)} classes but {len(weights)} weights")
-    sizes = [_check_floats(x, f"values {c}") for c, x in enumerate(values)]
+        raise ValueError(f"There are {len(values)} classes but {len(weights)} weights.")
+    sizes = [_check_floats(x, f"values[{c}]") for c, x in enumerate(values)]
     kind = np.uint8 if len(values) <= 256 else np.uint16 if len(values) <= 65536 else np.uint32
     codes = np.repeat(np.arange(len(values), dtype=kind), sizes)
     together = np.concatenate([np.empty(0), *values])
@@ -56,8 +56,7 @@ def _merged_weights(weights: Sequence[Array | None], sizes: list[int], order: Ar
     parts: list[Array] = []
     for c, (w, size) in enumerate(zip(weights, sizes, strict=True)):
         if w is not None:
-            check_columns([w], len(w))
-            check_rows(f"weights {c}", len(w), size)
+            check_column(f"weights[{c}]", w, size)
         parts.append(np.ones(size, kind) if w is None else w.astype(kind))
     return np.concatenate(parts)[order]
 
@@ -86,7 +85,7 @@ def _best_place(v: Floats, codes: Array, w: Floats, n_classes: int) -> int:
         information -= _x_log_x_of_sides(np.where(codes == c, w, 0.0), places)
     all_of_it = _information(_class_weights(codes, w, n_classes))
     tolerance = 1e-12 * all_of_it + 4e-15 * (n * (1 + abs(np.log(n))) if n > 0 else 0.0)
-    # Only a new minimum can be better than the best by a tolerance.
+    # Only a new minimum can be better than the best by more than the tolerance.
     lowest = np.minimum.accumulate(information)
     best = 0
     for i in np.flatnonzero(information[1:] < lowest[:-1]) + 1:
@@ -96,7 +95,7 @@ def _best_place(v: Floats, codes: Array, w: Floats, n_classes: int) -> int:
 
 
 def _x_log_x_of_sides(w: Floats, places: Array) -> Floats:
-    # Sums in more precision: cuts that are equally good must look so.
+    # Extended precision, so that equally good cuts compare equal.
     left = np.cumsum(w, dtype=np.longdouble)
     below, above = left[places - 1].astype(np.float64), (left[-1] - left[places - 1]).astype(np.float64)
     return np.asarray(_x_log_x(below) + _x_log_x(above))
@@ -111,23 +110,23 @@ def _class_weights(codes: Array, w: Floats, n_classes: int) -> Floats:
 def mdl_cuts(
     values: Floats, codes: Array, weights: Array | None, n_classes: int
 ) -> tuple[NDArray[np.int64], Floats, Floats, Cut | None]:
-    """Cuts by Fayyad and Irani: the best one, if it pays for its description, and again in both sides.
+    """Return the cut points of the MDL method of Fayyad and Irani (1993), found by recursive binary splitting.
 
-    The gain of a cut of N rows is ``Ent(S) - sum of |Si| / N * Ent(Si)``. It pays if that is above the threshold
-    ``(log2(N - 1) + log2(3**k - 2) - (k Ent(S) - k1 Ent(S1) - k2 Ent(S2))) / N``, where k, k1 and k2 are the numbers
-    of classes present in the whole and in its sides, and entropies are in bits. With fractional weights N - 1 is
-    taken to be at least 1.
+    The gain of a cut of N rows is ``Ent(S) - sum of |Si| / N * Ent(Si)``. A cut is accepted if its gain exceeds the
+    threshold ``(log2(N - 1) + log2(3**k - 2) - (k Ent(S) - k1 Ent(S1) - k2 Ent(S2))) / N``, where k, k1 and k2 are
+    the numbers of classes present in the whole and in its two sides, and entropies are in bits. With fractional
+    weights, N - 1 is at least 1.
 
-    The best cut leaves the least information about the class in its two sides. Equal values are never parted. A cut
+    The best cut minimizes the information that remains in its two sides. Equal values are never separated. A cut
     inside a run of one class, that is between two entries of that class that each are the only one of their value, is
-    never best and not looked at, unless there is no other: with one class all cuts are equally good.
+    never best. It is only considered if there is no other: with one class all cuts are equally good.
 
-    Of equally good cuts the lowest is taken: a later one must be better by more than 1e-12 of the information of all
-    entries, and by more than the rounding of sums of this size. A code of `n_classes` or more is a ValueError.
+    The lowest of several equally good cuts is taken: a later one must be better by more than 1e-12 of the information
+    of all entries, plus the rounding error of sums of this size. A code of `n_classes` or more raises ValueError.
 
-    Returns the first entry of every range but the first, ascending (int64), the gains and thresholds of these cuts,
-    and the place, gain and threshold of the best cut of all entries, accepted or not; None if there are no two
-    values.
+    Returns the first entry of every bin but the first, ascending (int64), the gains and thresholds of these cuts, and
+    the position, gain and threshold of the best cut of all entries, accepted or not. The latter is None if there are
+    fewer than two distinct values.
     """
     codes, w = _check_entries(values, codes, weights, n_classes)
     accepted: list[Cut] = []
@@ -150,7 +149,7 @@ def mdl_cuts(
 
 
 def _test_cut(left: Floats, right: Floats) -> tuple[float, float]:
-    """The gain and the threshold of Fayyad and Irani."""
+    """Return the gain and the threshold of Fayyad and Irani."""
     (n, entropy, k), (n1, entropy1, k1), (n2, entropy2, k2) = (_side(x) for x in (left + right, left, right))
     if n <= 0:
         return 0.0, float("inf")
@@ -161,7 +160,7 @@ def _test_cut(left: Floats, right: Floats) -> tuple[float, float]:
 
 
 def _side(counts: Floats) -> tuple[float, float, int]:
-    """The weight, the entropy in bits, and the number of classes present."""
+    """Return the weight, the entropy in bits, and the number of classes present."""
     n = float(counts.sum())
     return n, _information(counts) / n / np.log(2) if n > 0 else 0.0, int((counts > 0).sum())
 
@@ -171,30 +170,29 @@ def _information(counts: Floats) -> float:
 
 
 def _x_log_x(x: Any) -> Any:
-    # What rounding leaves of nothing may be negative, and is nothing.
+    # Rounding may turn 0 into a tiny negative number, which counts as 0.
     return x * np.log(np.where(x > 1e-300, x, 1.0))
 
 
 def kmeans_1d(values: Floats, weights: Array | None, k: int) -> NDArray[np.int64]:
-    """The k clusters of values on a line whose squared deviations from their means are least in sum.
+    """Return the k clusters of values on a line with the smallest within-cluster sum of squares.
 
-    Values are finite, ascending and distinct, at least k; weights above 0, None is 1. The clusters are the best of
-    all, found by dynamic programming over the start of the last cluster. Of starts that are equally good the lowest
-    is taken, of the last cluster first; sums are equal if they are within 1e-13 of the least one. Returns the place
-    of each cluster's first value (int64); the first one is 0.
+    There are at least k values, which are finite, ascending and distinct. Weights are above 0; None is 1. The
+    clusters are the global optimum, found by dynamic programming over the start of the last cluster. The lowest of
+    several equally good starts is taken, beginning with the last cluster; sums within 1e-13 of the smallest count as
+    equal. Returns the position of each cluster's first value (int64); the first one is 0.
     """
     n = _check_floats(values, "values")
     w = np.ones(n)
     if weights is not None:
-        check_columns([weights], len(weights))
-        check_rows("weights", len(weights), n)
+        check_column("weights", weights, n)
         w = weights.astype(np.float64)
     if not 1 <= k <= n:
-        raise ValueError(f"k is {k}; it must be 1 or more and at most the {n} values there are")
+        raise ValueError(f"k is {k}; it must be between 1 and the number of values, {n}.")
     if not np.all(np.isfinite(values)) or np.any(values[1:] <= values[:-1]):
-        raise ValueError("values must be finite, ascending and distinct")
+        raise ValueError("values must be finite, ascending and distinct.")
     if not np.all((w > 0) & (w < np.inf)):
-        raise ValueError("weights must be finite and above 0")
+        raise ValueError("weights must be finite and above 0.")
     sums = _prefix_sums(values, w)
     lengths = np.arange(n + 1)
     least = np.zeros(n + 1, np.longdouble)
@@ -212,23 +210,23 @@ def kmeans_1d(values: Floats, weights: Array | None, k: int) -> NDArray[np.int64
 
 
 def _prefix_sums(values: Floats, w: Floats) -> Array:
-    """Sums of weights, weighted values and weighted squares before each place, around the mean and in scale."""
+    """Return cumulative sums of weights, weighted values and weighted squares, with values centered and scaled."""
     x = np.ldexp(values, -np.frexp(np.abs(values).max())[1]).astype(np.longdouble)
     x -= (w * x).sum() / w.sum()
     return np.cumsum([np.r_[0, w], np.r_[0, w * x], np.r_[0, w * x * x]], axis=1, dtype=np.longdouble)
 
 
 def _deviations(sums: Array, start: Array, stop: Array) -> Array:
-    """The squared deviations from their mean of the values from `start` to before `stop`."""
+    """Return the sum of squared deviations from the mean of the values from `start` to before `stop`."""
     w, x, squares = sums[:, stop] - sums[:, start]
     return np.maximum(squares - x * x / w, 0)
 
 
 def _one_more(sums: Array, before: Array, q: int, shortest: int, longest: int) -> tuple[Array, Array]:
-    """With q clusters instead of q - 1: the least sum of each length, and the start of the last cluster.
+    """Return the smallest sum for each length with q clusters instead of q - 1, and the start of the last cluster.
 
-    The best start never goes down with the length: that of the middle length bounds those on both sides. All
-    middles of one depth are looked at together.
+    The best start never decreases with the length, so the start for the middle length bounds those on both sides. All
+    middles of one depth are processed together.
     """
     least, start = np.zeros_like(before), np.zeros(len(before), np.intp)
     low, high = np.array([shortest]), np.array([longest])
@@ -251,44 +249,43 @@ def _one_more(sums: Array, before: Array, q: int, shortest: int, longest: int) -
 
 
 def cut_codes(column: Array, edges: Floats, out: Array) -> None:
-    """The range of each number among ascending edges, written to `out`.
+    """Write the bin of each number to `out`, given ascending edges.
 
-    The range of code i is ``(edges[i - 1], edges[i]]``: a number that equals an edge is in the range below it. Cells
-    are compared as float64; a missing one has the code ``len(edges) + 1``. `out` is contiguous and wide enough for
-    it.
+    Bin i is ``(edges[i - 1], edges[i]]``: a number that equals an edge belongs to the bin below it. Values are
+    compared as float64; a missing value has the code ``len(edges) + 1``. `out` is contiguous, and its type is wide
+    enough for this code.
     """
-    check_columns([column], len(column))
+    check_column("column", column, len(column))
     check_rows("out", check_codes(out, "out"), len(column))
     _check_floats(edges, "edges")
     if not out.flags.c_contiguous:
-        raise ValueError("out must be contiguous")
+        raise ValueError("out must be contiguous.")
     if np.isnan(edges).any() or np.any(edges[1:] < edges[:-1]):
-        raise ValueError("edges must be ascending")
+        raise ValueError("edges must be ascending.")
     if len(edges) + 1 > np.iinfo(out.dtype).max:
-        raise ValueError(f"out is too narrow for the codes of {len(edges)} edges")
+        raise ValueError(f"The type of out is too narrow for the codes of {len(edges)} edges.")
     x = column.astype(np.float64)
     out[:] = np.where(np.isnan(x), len(edges) + 1, np.searchsorted(edges, x, side="left"))
 
 
 def _check_floats(x: Floats, name: str) -> int:
     if x.dtype != np.float64:
-        raise TypeError(f"{name} is {x.dtype}; it must be float64")
+        raise TypeError(f"{name} is {x.dtype}; it must be float64.")
     if x.ndim != 1:
-        raise ValueError(f"{name} has shape {x.shape}; it needs 1 dimension")
+        raise ValueError(f"{name} has shape {x.shape}; it needs 1 dimension.")
     return len(x)
 
 
 def _check_entries(values: Floats, codes: Array, weights: Array | None, n_classes: int) -> tuple[Array, Floats]:
-    """The codes as places, and the weights as floats."""
+    """Check the entries, and return the codes as indices and the weights as floats."""
     rows = _check_floats(values, "values")
     check_rows("codes", check_codes(codes, "codes"), rows)
     if rows and int(codes.max()) >= n_classes:
-        raise ValueError(f"codes hold a class beyond the {n_classes} there are")
+        raise ValueError(f"codes contains a class beyond the {n_classes} classes.")
     if weights is None:
         return codes.astype(np.intp), np.ones(rows)
-    check_columns([weights], len(weights))
-    check_rows("weights", len(weights), rows)
+    check_column("weights", weights, rows)
     w = weights.astype(np.float64)
     if not np.all((w >= 0) & (w < np.inf)):
-        raise ValueError("weights must be finite and not negative")
+        raise ValueError("weights must be finite and not negative.")
     return codes.astype(np.intp), w

@@ -1,4 +1,4 @@
-"""Reference sums of Gaussian kernels on a line; see :mod:`countwise._kernels.reference`."""
+"""NumPy sums of Gaussian kernels on a line; part of :mod:`countwise._kernels.reference`."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = ["gauss_expand", "gauss_log_sums", "gauss_loo_log_sums"]
 
-_BLOCK = 1 << 21  # cells of a temporary in the blocked sums: 16 MB
+_BLOCK = 1 << 21  # elements of a temporary array: 16 MB
 
 
 def _log_sums(points: Floats, w: Floats, h: float, queries: Floats) -> Floats:
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        # Not divided by 2 h**2: that underflows where h is tiny.
+        # Dividing by 2 h**2 would underflow for a tiny h.
         terms = np.log(w) - 0.5 * ((queries[:, None] - points) / h) ** 2
         top = terms.max(axis=1, initial=-np.inf)
         shift = np.where(np.isneginf(top), 0.0, top)
@@ -35,11 +35,11 @@ def gauss_expand(
     h: float,
     tolerance: float,
 ) -> tuple[NDArray[np.int64], Floats]:
-    """Local expansions of the kernel sum, for :func:`gauss_log_sums`: here always none, as sums are exact.
+    """Return local expansions of the kernel sum for :func:`gauss_log_sums`; none here, as the NumPy sums are exact.
 
-    `tolerance` is the error allowed, relative to the largest sum. Returns the numbers of the boxes of the axis that
-    have an expansion, ascending (int64), and (boxes, 17) their coefficients and, last, the sum below which an
-    expansion is not to be trusted.
+    `tolerance` is the allowed error, relative to the largest sum. Returns the ascending numbers (int64) of the boxes
+    of the axis that have an expansion, and an array (boxes, 17): the coefficients and, last, the smallest sum for
+    which the expansion is accurate.
     """
     check_points(points, weights, h)
     return np.empty(0, np.int64), np.empty((0, 17))
@@ -54,12 +54,13 @@ def gauss_log_sums(
     tolerance: float,
     queries: Floats,
 ) -> Floats:
-    """Log sums of Gaussian kernels: ``log(sum of w_i exp(-(q - x_i)**2 / (2 h**2)))`` for each query.
+    """Return log sums of Gaussian kernels: ``log(sum of w_i exp(-(q - x_i)**2 / (2 h**2)))`` for each query.
 
-    Points are ascending and finite, weights not negative (None is 1 for all), `h` is the bandwidth, above 0. `boxes`
-    and `taylor` are what :func:`gauss_expand` returned for the same points, weights, h and tolerance, used where it
-    is accurate enough: a log sum is never wrong by more than 1e-9. Without boxes every sum is exact. It is accurate
-    however far out, minus infinity if there is no point, and NaN for NaN.
+    Points are ascending and finite, weights are not negative (None is 1 for all), and the bandwidth `h` is above 0.
+    `boxes` and `taylor` are the result of :func:`gauss_expand` for the same points, weights, h and tolerance. They
+    are used where they are accurate enough: the error of a log sum never exceeds 1e-9. Without boxes every sum is
+    exact. Sums are accurate at any distance from the points, minus infinity without points, and NaN for a query of
+    NaN.
     """
     w = check_points(points, weights, h)
     step = max(1, _BLOCK // max(len(points), 1))
@@ -76,9 +77,10 @@ def gauss_loo_log_sums(
     taylor: Floats,
     tolerance: float,
 ) -> Floats:
-    """The log sum at each point without that point: without one unit of its weight, or all if it has less.
+    """Return the leave-one-out log sum at each point.
 
-    So a point of weight n equals n points of weight 1. Minus infinity if nothing remains.
+    One unit of the point's weight is left out, or all of it if it is less than 1. A point of weight n is therefore
+    equivalent to n points of weight 1. The result is minus infinity if nothing remains.
     """
     w = check_points(points, weights, h)
     rest = np.where(w >= 1, w - 1, 0.0)

@@ -1,6 +1,6 @@
-"""The kernels of naive Bayes, in NumPy; a part of :mod:`countwise._kernels.reference`.
+"""NumPy kernels of naive Bayes; part of :mod:`countwise._kernels.reference`.
 
-Sparse rows are the arrays of scipy.sparse's CSR; `indptr` may be a slice of a larger matrix's.
+Sparse rows are the three arrays of scipy.sparse's CSR format. `indptr` may be a slice of a larger matrix's `indptr`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import numpy as np
 
 from countwise._kernels.checks import (
     check_codes,
+    check_column,
     check_columns,
     check_out,
     check_rows,
@@ -36,22 +37,22 @@ __all__ = [
     "count_codes",
     "csr_add",
     "csr_class_sums",
-    "gaussian_left_out",
+    "gaussian_loo",
     "normalize",
-    "sum_log_share",
+    "sum_log_posterior",
 ]
 
-_BLOCK = 1 << 21  # cells of a temporary in the blocked sums: 16 MB
+_BLOCK = 1 << 21  # elements of a temporary array: 16 MB
 
 
 def class_moments(
     columns: Sequence[Array], codes: Array, weights: Floats | None, n_classes: int
 ) -> tuple[Floats, Floats, Floats]:
-    """The weight, the mean and the sum of squared deviations of each column by class: (columns, classes) each.
+    """Return the weight, the mean and the sum of squared deviations of each column by class: (columns, classes) each.
 
-    Missing cells and rows whose code is `n_classes` or more are left out; without weights every row weighs 1. An
-    infinite cell shows as a mean or a sum that is not finite; equal cells have a sum of exactly 0; a class without
-    cells has 0, 0, 0.
+    Missing values and rows whose code is `n_classes` or more are ignored. Without weights every row has weight 1. An
+    infinite value makes the mean or the sum non-finite. The sum is exactly 0 if all values are equal. A class without
+    values has 0, 0, 0.
     """
     rows = check_codes(codes, "codes")
     check_columns(columns, rows)
@@ -65,7 +66,7 @@ def class_moments(
 
 
 def _moments(x: Floats, codes: Array, w: Floats, n_classes: int) -> tuple[Array, Array, Array]:
-    # Deviations from a value of the class itself: equal cells then have a deviation of exactly 0.
+    # Deviations are taken from a value of the class, so that equal values have a deviation of exactly 0.
     shift = np.zeros(n_classes)
     shift[codes[::-1]] = x[::-1]
     n = np.bincount(codes, w, n_classes)
@@ -77,10 +78,10 @@ def _moments(x: Floats, codes: Array, w: Floats, n_classes: int) -> tuple[Array,
 
 
 def count_codes(column: Array, given: Array, weights: Array | None, n_values: int, n_given: int) -> Array:
-    """How often each code occurs together with each code of another column: (n_given, n_values).
+    """Count the combinations of two columns' codes: (n_given, n_values).
 
-    Rows in which either code is beyond its range are left out. Counts are int64 if weights are None or of an integer
-    (or bool) type, else float64.
+    Rows in which either code is out of range are ignored. Counts are int64 if the weights are None or of an integer
+    or bool type, else float64.
     """
     rows = check_codes(column, "column")
     check_rows("given", check_codes(given, "given"), rows)
@@ -96,27 +97,27 @@ def count_codes(column: Array, given: Array, weights: Array | None, n_values: in
 
 
 def add_lookup(columns: Sequence[Array], tables: Sequence[Floats], out: Floats) -> None:
-    """Add to each row the table entries of its codes: ``out[i] += sum of tables[j][columns[j][i]]``.
+    """Add the table entries of each row's codes: ``out[i] += sum of tables[j][columns[j][i]]``.
 
-    Tables are (values, classes), and may hold minus infinity. A code beyond its table is a ValueError, after which
-    what `out` holds is not defined.
+    Tables have shape (values, classes) and may contain minus infinity. A code outside its table raises ValueError;
+    the contents of `out` are then undefined.
     """
     rows, classes = check_out(out)
     if len(columns) != len(tables):
-        raise ValueError(f"there are {len(columns)} columns but {len(tables)} tables")
+        raise ValueError(f"There are {len(columns)} columns but {len(tables)} tables.")
     for j, (column, table) in enumerate(zip(columns, tables, strict=True)):
-        check_rows(f"column {j}", check_codes(column, f"column {j}"), rows)
+        check_rows(f"columns[{j}]", check_codes(column, f"columns[{j}]"), rows)
         if table.ndim != 2 or table.shape[1] != classes:
-            raise ValueError(f"table {j} has shape {table.shape}; it needs {classes} classes")
+            raise ValueError(f"tables[{j}] has shape {table.shape}; it needs {classes} classes.")
         if rows and int(column.max()) >= len(table):
-            raise ValueError(f"column {j} holds code {column.max()}, but its table has {len(table)} values")
+            raise ValueError(f"columns[{j}] contains code {column.max()}, but its table has {len(table)} values.")
         out += table[column]
 
 
 def add_gaussian(columns: Sequence[Array], mean: Floats, inverse_sd: Floats, log_norm: Floats, out: Floats) -> None:
-    """Add log densities of normal distributions: ``log_norm - ((x - mean) * inverse_sd)**2 / 2``.
+    """Add the log densities of normal distributions: ``log_norm - ((x - mean) * inverse_sd)**2 / 2``.
 
-    The parameters are (columns, classes). A missing cell adds exactly 0.
+    The parameters have shape (columns, classes). A missing value adds exactly 0.
     """
     rows, classes = check_out(out)
     check_columns(columns, rows)
@@ -130,10 +131,10 @@ def add_gaussian(columns: Sequence[Array], mean: Floats, inverse_sd: Floats, log
 
 
 def add_poisson(columns: Sequence[Array], rate: Floats, out: Floats) -> None:
-    """Add log probabilities of counts with a rate in each class (columns, classes): ``x log(rate) - rate - log(x!)``.
+    """Add the log probabilities of counts with rates (columns, classes): ``x log(rate) - rate - log(x!)``.
 
-    A missing cell adds exactly 0. A count of 0 at a rate of 0 adds 0; another count at a rate of 0, a negative and an
-    infinite one add minus infinity. ``x!`` of a count that is not whole is by the gamma function.
+    A missing value adds exactly 0. With a rate of 0, a count of 0 adds 0 and any other count adds minus infinity.
+    Negative and infinite counts add minus infinity. ``x!`` of a non-integer count is computed by the gamma function.
     """
     from scipy.special import gammaln, xlogy
 
@@ -153,13 +154,13 @@ def add_poisson(columns: Sequence[Array], rate: Floats, out: Floats) -> None:
 
 
 def normalize(out: Floats, kind: Literal["log", "proba"]) -> int:
-    """Turn rows of log joint probabilities into (log) posteriors, in place; returns how many rows became NaN.
+    """Convert rows of log joint probabilities to (log) posteriors in place; return how many rows became NaN.
 
-    Those are the rows that are minus infinity everywhere, or have a plus infinity or a NaN.
+    A row becomes NaN if all its entries are minus infinity, or if it contains plus infinity or NaN.
     """
     rows, classes = check_out(out)
     if kind not in ("log", "proba"):
-        raise ValueError(f"kind is {kind!r}; it must be 'log' or 'proba'")
+        raise ValueError(f"kind must be 'log' or 'proba', not {kind!r}.")
     if classes == 0 or rows == 0:
         return 0
     top = out.max(axis=1, keepdims=True)
@@ -177,10 +178,10 @@ def normalize(out: Floats, kind: Literal["log", "proba"]) -> int:
 
 
 def argmax_rows(out: Floats) -> NDArray[np.intp]:
-    """The column of each row's maximum, as intp: the first of equal ones, and 0 in a row with a NaN."""
+    """Return the column of each row's maximum as intp: the first of several equal maxima, 0 for a row with NaN."""
     _, classes = check_out(out)
     if classes == 0:
-        raise ValueError("out has no classes to choose from")
+        raise ValueError("out has no classes.")
     best: NDArray[np.intp] = out.argmax(axis=1)
     best[np.isnan(out).any(axis=1)] = 0
     return best
@@ -196,10 +197,10 @@ def csr_class_sums(
     n_columns: int,
     present: bool,
 ) -> Floats:
-    """The weighted sum of each column of a sparse table within each class: (n_classes, n_columns).
+    """Return the weighted sum of each column of a sparse table within each class: (n_classes, n_columns).
 
-    Stored NaN and rows whose code is `n_classes` or more are left out. `present` counts the entries that are above 0
-    instead of adding them.
+    Stored NaN and rows whose code is `n_classes` or more are ignored. With `present`, every entry above 0 counts as 1
+    and all others as 0.
     """
     rows = check_codes(codes, "codes")
     row, column, x = _entries(indptr, indices, data, rows, n_columns, present)
@@ -212,90 +213,91 @@ def csr_class_sums(
 
 
 def csr_add(indptr: Array, indices: Array, data: Array, table: Floats, present: bool, out: Floats) -> None:
-    """Add to each row the table's rows times its entries: ``out[i] += sum of x * table[column]``.
+    """Add the product of each sparse row with a table: ``out[i] += sum of x * table[column]``.
 
-    The table is (columns, classes). Stored zeros and NaN add exactly 0, also where the table is infinite. `present`
-    takes 1 for the entries above 0, and 0 for others.
+    The table has shape (columns, classes). Stored zeros and NaN add exactly 0, even where the table is infinite. With
+    `present`, every entry above 0 counts as 1 and all others as 0.
     """
     rows, classes = check_out(out)
     if table.ndim != 2 or table.shape[1] != classes:
-        raise ValueError(f"table has shape {table.shape}; it needs {classes} classes")
+        raise ValueError(f"table has shape {table.shape}; it needs {classes} classes.")
     row, column, x = _entries(indptr, indices, data, rows, len(table), present)
     step = max(1, _BLOCK // max(classes, 1))
     for start in range(0, len(row), step):
         block = slice(start, start + step)
-        with np.errstate(invalid="ignore"):  # infinities of either sign meet
+        with np.errstate(invalid="ignore"):  # plus and minus infinity may be added
             np.add.at(out, row[block], x[block, None] * table[column[block]])
 
 
 def _entries(
     indptr: Array, indices: Array, data: Array, rows: int, n_columns: int, present: bool
 ) -> tuple[Array, Array, Floats]:
-    """Row number, column number and value of the stored entries that count."""
+    """Return the row number, the column number and the value of each stored entry that counts."""
     if len(indptr) != rows + 1:
-        raise ValueError(f"indptr has {len(indptr)} entries; {rows} rows need {rows + 1}")
+        raise ValueError(f"indptr has {len(indptr)} entries, but {rows} rows need {rows + 1}.")
     if np.any(np.diff(indptr) < 0) or indptr[0] < 0 or indptr[-1] > min(len(indices), len(data)):
-        raise ValueError("indptr must not descend, nor point outside indices and data")
+        raise ValueError("indptr must ascend and must not point outside indices and data.")
     stored = slice(int(indptr[0]), int(indptr[-1]))
     row = np.repeat(np.arange(rows), np.diff(indptr))
     column, x = indices[stored].astype(np.intp), data[stored].astype(np.float64)
     if len(column) and (column.min() < 0 or column.max() >= n_columns):
-        raise ValueError(f"indices hold a column outside 0 to {n_columns - 1}")
+        raise ValueError(f"indices contains a column outside 0 to {n_columns - 1}.")
     kept = x > 0 if present else (x != 0) & ~np.isnan(x)
     return row[kept], column[kept], np.ones(kept.sum()) if present else x[kept]
 
 
-def gaussian_left_out(
-    values: Floats, n: float, mean: float, m2: float, spread: float, middle: float, out: Floats
+def gaussian_loo(
+    values: Floats, n: float, mean: float, m2: float, overall_variance: float, overall_mean: float, out: Floats
 ) -> None:
-    """At each value of a class, the log density of the Gaussian made from the other values of the class.
+    """Compute the leave-one-out log density at each value of a class, by a normal distribution.
 
-    `n`, `mean` and `m2` are of the values: their number (at least 1), mean and squared deviations from it; `spread`
-    and `middle` are the variance and the mean of all classes together. The Gaussian's variance is over the number of
-    the others less 1, and at least 1e-9 of `spread`. With less than two others it is `spread`; without any the mean
-    is `middle`. If `spread` is 0, the column says nothing: all densities are 1. `out` (values,) may have any stride.
+    The density at a value is that of a normal distribution fitted to the other values of the class. `n`, `mean` and
+    `m2` describe the values of the class: their number (at least 1), their mean and their sum of squared deviations.
+    `overall_variance` and `overall_mean` describe the values of all classes. The variance of the fit has the divisor
+    (number of other values - 1), and is at least 1e-9 times `overall_variance`. With fewer than two other values the
+    variance is `overall_variance`; without any the mean is `overall_mean`. If `overall_variance` is 0, the column is
+    uninformative and all densities are 1. The result is written to `out` (values,), which may have any stride.
     """
     for name, x in (("values", values), ("out", out)):
         if x.dtype != np.float64:
-            raise TypeError(f"{name} is {x.dtype}; it must be float64")
+            raise TypeError(f"{name} is {x.dtype}; it must be float64.")
         if x.ndim != 1:
-            raise ValueError(f"{name} has shape {x.shape}; it needs 1 dimension")
+            raise ValueError(f"{name} has shape {x.shape}; it needs 1 dimension.")
     check_rows("out", len(out), len(values))
     if not n >= 1:
-        raise ValueError(f"n is {n}; the class has at least 1 value")
-    if spread <= 0:
+        raise ValueError(f"n must be at least 1, not {n}.")
+    if overall_variance <= 0:
         out[:] = 0.0
         return
     rest = n - 1
     with np.errstate(over="ignore", invalid="ignore"):
-        # To leave x out moves the mean away from x: by 1 / rest of their distance.
-        away = (values - mean) * (n / rest) if rest > 0 else values - middle
+        # Leaving x out moves the mean away from x by 1 / rest of their distance.
+        away = (values - mean) * (n / rest) if rest > 0 else values - overall_mean
         left = m2 - (values - mean) * away
-        variance = np.maximum(left / (rest - 1) if rest > 1 else spread, 1e-9 * spread)
+        variance = np.maximum(left / (rest - 1) if rest > 1 else overall_variance, 1e-9 * overall_variance)
         out[:] = -0.5 * away**2 / variance - 0.5 * np.log(2 * np.pi * variance)
 
 
-def sum_log_share(joint: Floats, c: int, weights: Array | None, least: float) -> float:
-    """The sum over rows of weight times log P(class c), which is at least `least`, a finite number.
+def sum_log_posterior(joint: Floats, c: int, weights: Array | None, least: float) -> float:
+    """Return the sum over rows of weight times max(log P(class c), `least`), where `least` is finite.
 
-    `joint` are log joint probabilities (rows, classes). A row that is minus infinity everywhere, or has a plus
-    infinity or a NaN, counts as `least`. Weights are a column, or None for 1.
+    `joint` has the log joint probabilities (rows, classes). A row contributes `least` if all its entries are minus
+    infinity, or if it contains plus infinity or NaN. Weights are a column, or None if all are 1.
     """
     if joint.dtype != np.float64:
-        raise TypeError(f"joint is {joint.dtype}; it must be float64")
+        raise TypeError(f"joint is {joint.dtype}; it must be float64.")
     if joint.ndim != 2:
-        raise ValueError(f"joint has shape {joint.shape}; it needs 2 dimensions")
+        raise ValueError(f"joint has shape {joint.shape}; it needs 2 dimensions.")
     rows, classes = joint.shape
     if not 0 <= c < classes:
-        raise ValueError(f"c is {c}; there are {classes} classes")
+        raise ValueError(f"c is {c}, but there are {classes} classes.")
     if weights is not None:
-        check_columns([weights], len(weights))
-        check_rows("weights", len(weights), rows)
+        check_column("weights", weights, rows)
     places = np.arange(rows), joint.argmax(axis=1)
     top = joint[places]
     with np.errstate(invalid="ignore"):
         part = np.exp(joint - top[:, None])
-        part[places] = 0.0  # the greatest is 1, which log1p adds without loss
-        share = (joint[:, c] - top) - np.log1p(part.sum(axis=1))
-    share = np.where(np.isfinite(top), np.maximum(share, least), least)
-    return float(share.sum() if weights is None else (share * weights).sum())
+        part[places] = 0.0  # the largest term is 1, which log1p adds without rounding
+        log_posterior = (joint[:, c] - top) - np.log1p(part.sum(axis=1))
+    log_posterior = np.where(np.isfinite(top), np.maximum(log_posterior, least), least)
+    return float(log_posterior.sum() if weights is None else (log_posterior * weights).sum())

@@ -1,15 +1,15 @@
-"""Sums of product kernels over many columns, in NumPy; a part of :mod:`countwise._kernels.reference`.
+"""NumPy sums of product kernels over several columns; part of :mod:`countwise._kernels.reference`.
 
-A kernel is a product over columns, of factors that are 1 at most and leave normalizing constants to the caller.
-With q the cell of the query, x that of the point and a, b the two scales of the column they are, by kind:
+A product kernel is a product of one factor for each column. A factor is at most 1; the caller applies the normalizing
+constants. For the query's value q, the point's value x and the column's two scales a and b, the factors are:
 
-===  ============  ==================================  =======================
-0    Gaussian      exp(-((q - x) / a)**2 / 2)          a is a width
-1    Epanechnikov  max(0, 1 - ((q - x) / a)**2)        a is a width
-2    uniform       1 if abs(q - x) <= a else 0         a is a width
+===  ============  ==================================  ===================
+0    Gaussian      exp(-((q - x) / a)**2 / 2)          a is the bandwidth
+1    Epanechnikov  max(0, 1 - ((q - x) / a)**2)        a is the bandwidth
+2    uniform       1 if abs(q - x) <= a else 0         a is the bandwidth
 3    nominal       exp(a) if q == x else exp(b)        a, b <= 0, or -inf
 4    ordinal       exp(a * abs(q - x)), 1 if q == x    a <= 0, or -inf
-===  ============  ==================================  =======================
+===  ============  ==================================  ===================
 """
 
 from __future__ import annotations
@@ -30,17 +30,18 @@ __all__ = ["product_boxes", "product_log_sums", "product_order"]
 
 GAUSSIAN, EPANECHNIKOV, UNIFORM, NOMINAL, ORDINAL = range(5)
 
-_LEAF = 64  # points
-_BLOCK = 1 << 21  # cells of a temporary: 16 MB
-_LEAST_WIDTH = 1e-300  # its inverse is still a number
+_LEAF = 64  # points in a leaf
+_BLOCK = 1 << 21  # elements of a temporary array: 16 MB
+_LEAST_BANDWIDTH = 1e-300  # the inverse is finite
 
 
 def product_order(points: Floats, kinds: Array, scales: Floats) -> NDArray[np.int64]:
-    """An order of the points in which leaves of 64 consecutive ones are near each other, as a permutation (int64).
+    """Return a permutation (int64) of the points such that each leaf of 64 consecutive points is compact.
 
-    The points (points, columns) are split in two along the column in which the kernel falls most from one end to the
-    other, and each part again, down to leaves; all but the last leaf are full. Equal cells stay in the order of their
-    rows, and cells that are missing come last. Sums are the same in any order, but near points make them fast.
+    The points (points, columns) are split in two along the column in which the log kernel decreases most over the
+    range of the values. Each part is split again, down to leaves; all leaves but the last are full. Equal values keep
+    the order of their rows, and missing values come last. The order does not affect the sums, but compact leaves make
+    them faster.
     """
     _check_kernel(kinds, scales)
     _check_table("points", points, len(kinds))
@@ -48,7 +49,7 @@ def product_order(points: Floats, kinds: Array, scales: Floats) -> NDArray[np.in
 
 
 def _split(points: Floats, kinds: Array, scales: Floats, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The rows, which are ascending, in the order of their leaves."""
+    """Return the rows, given in ascending order, in the order of their leaves."""
     leaves = -(-len(rows) // _LEAF)
     if leaves < 2:
         return rows
@@ -64,7 +65,7 @@ def _split(points: Floats, kinds: Array, scales: Floats, rows: NDArray[np.int64]
 
 
 def _fall(cells: Floats, kind: int, a: float, b: float) -> float:
-    """How much the log of the factor falls from one end of the cells to the other."""
+    """Return how much the log of the factor decreases over the range of the values."""
     cells = cells[~np.isnan(cells)]
     low, high = (cells.min(), cells.max()) if len(cells) else (0.0, 0.0)
     if not high > low:
@@ -78,19 +79,20 @@ def _fall(cells: Floats, kind: int, a: float, b: float) -> float:
 
 
 def product_boxes(points: Floats, log_weights: Floats | None) -> Floats:
-    """What the leaves of 64 consecutive points span, for :func:`product_log_sums`: (2 * columns + 1, leaves).
+    """Return the bounding boxes of the leaves of 64 consecutive points: (2 * columns + 1, leaves).
 
-    For each column the smallest and the largest cell, minus and plus infinity if a cell is missing; then the log of
-    the leaf's weight. Points are finite, or NaN where a cell is missing, in the order of :func:`product_order`. Log
-    weights are 0 for all if None; minus infinity is a point that does not count.
+    A box has the smallest and the largest value of each column, or minus and plus infinity if a value is missing, and
+    then the log of the leaf's weight. Points are in the order of :func:`product_order`, and finite or NaN (missing).
+    Log weights of None are all 0; a point with a log weight of minus infinity is ignored. :func:`product_log_sums`
+    uses the boxes.
     """
     _check_table("points", points, None)
     n, columns = points.shape
     if np.any(np.isinf(points)):
-        raise ValueError("points must be finite, or NaN where a cell is missing")
+        raise ValueError("points must be finite or NaN (missing).")
     weights = _weights_of(log_weights, n)
     if not np.all(weights < np.inf):
-        raise ValueError("log_weights must be numbers below infinity")
+        raise ValueError("log_weights must be below infinity and not NaN.")
     starts = np.arange(0, n, _LEAF)
     boxes = np.empty((2 * columns + 1, len(starts)))
     if len(starts) == 0:
@@ -114,15 +116,15 @@ def product_log_sums(
     rest: Floats | None,
     tolerance: float,
 ) -> Floats:
-    """The log of the weighted sum of product kernels at each query, over all points; minus infinity if all are 0.
+    """Return the log of the weighted sum of product kernels at each query; minus infinity if all kernels are 0.
 
-    `points`, `log_weights` and `boxes` are those of :func:`product_boxes`; `kinds` (uint8) and `scales` (columns, 2)
-    are described above, and widths are finite and at least 1e-300. Queries (queries, columns) may come in any order;
-    that of :func:`product_order` is the fastest. A column that is missing in the query is a factor of 1; one that is
-    missing in the point, but there in the query, is the exponential of the query's `absent` (queries, columns): 0 at
-    most, or None for 0. `own` (int64) is the point that is the query itself, or -1, and `rest` the log weight that
-    this point has instead of its own; minus infinity leaves it out. `tolerance` is the error allowed, relative to
-    each sum itself; here it is 0.
+    `points`, `log_weights` and `boxes` are as in :func:`product_boxes`. The module docstring describes `kinds`
+    (uint8) and `scales` (columns, 2); bandwidths are finite and at least 1e-300. Queries (queries, columns) may have
+    any order; that of :func:`product_order` is the fastest. A column that is missing in the query has a factor of 1.
+    A column that is missing only in the point has the factor exp(`absent`), where `absent` (queries, columns) is at
+    most 0, or None for 0. `own` (int64) is the index of the point that is the query itself, or -1. `rest` is the log
+    weight used for that point instead of its own; minus infinity excludes it. `tolerance` is the relative error
+    allowed in each sum; the NumPy version is exact.
     """
     _check_kernel(kinds, scales)
     _check_table("points", points, len(kinds))
@@ -132,7 +134,7 @@ def product_log_sums(
     missing = _check_absent(absent, queries)
     _check_own(own, rest, len(points), len(queries))
     if not 0 <= tolerance < 1:
-        raise ValueError(f"tolerance is {tolerance}; it is at least 0 and below 1")
+        raise ValueError(f"tolerance is {tolerance}; it must be at least 0 and below 1.")
     logs = np.empty(len(queries))
     step = max(1, _BLOCK // max(len(points), 1))
     for start in range(0, len(queries), step):
@@ -146,15 +148,15 @@ def product_log_sums(
 
 
 def _block(points: Floats, kinds: Array, scales: Floats, queries: Floats, missing: Floats, sums: Floats) -> Floats:
-    """The log sums of a few queries; `sums` are the log weights (queries, points), and are added to."""
-    values = np.ones_like(sums)  # the factors that may be 0 without being far: not by logs
+    """Return the log sums of a few queries; `sums`, the log weights (queries, points), is overwritten."""
+    values = np.ones_like(sums)  # factors that may be 0 near the point are multiplied, not added as logs
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         for j, (kind, (a, b)) in enumerate(zip(kinds, scales, strict=True)):
             q, x = queries[:, j, None], points[None, :, j]
             logs, factors = _factors(kind, a, b, q, x)
-            there = ~np.isnan(q)
-            sums += np.where(there, np.where(np.isnan(x), missing[:, j, None], logs), 0.0)
-            values *= np.where(there & ~np.isnan(x), factors, 1.0)
+            observed = ~np.isnan(q)
+            sums += np.where(observed, np.where(np.isnan(x), missing[:, j, None], logs), 0.0)
+            values *= np.where(observed & ~np.isnan(x), factors, 1.0)
         sums[values == 0] = -np.inf
         top = sums.max(axis=1, initial=-np.inf)
         top[top == -np.inf] = 0.0
@@ -164,12 +166,12 @@ def _block(points: Floats, kinds: Array, scales: Floats, queries: Floats, missin
 
 
 def _factors(kind: int, a: float, b: float, q: Floats, x: Floats) -> tuple[Array | float, Array | float]:
-    """The logs of a column's factors, and what they are multiplied by."""
+    """Return the logs of a column's factors, and the numbers to multiply their exponentials by."""
     if kind == GAUSSIAN:
         return -0.5 * ((q - x) / a) ** 2, 1.0
     if kind == EPANECHNIKOV:
         z = np.abs(q - x) / a
-        return 0.0, np.where(z < 1, (1 - z) * (1 + z), 0.0)  # a difference of squares would cancel near the edge
+        return 0.0, np.where(z < 1, (1 - z) * (1 + z), 0.0)  # 1 - z**2 would cancel near the edge
     if kind == UNIFORM:
         return 0.0, np.where(np.abs(q - x) <= a, 1.0, 0.0)
     if kind == NOMINAL:
@@ -177,26 +179,26 @@ def _factors(kind: int, a: float, b: float, q: Floats, x: Floats) -> tuple[Array
     return np.where((q == x) | (a == 0), 0.0, a * np.abs(q - x)), 1.0
 
 
-# What is asked of the arguments
+# Argument checks
 
 
 def _check_kernel(kinds: Array, scales: Floats) -> None:
     check_array("kinds", kinds, "uint8", 1)
     if np.any(kinds > ORDINAL):
-        raise ValueError(f"kinds has a {kinds.max()}; they go from 0 to {ORDINAL}")
+        raise ValueError(f"kinds contains {kinds.max()}; kinds must be between 0 and {ORDINAL}.")
     _check_table("scales", scales, 2)
     check_rows("scales", len(scales), len(kinds))
     for j, (kind, (a, b)) in enumerate(zip(kinds, scales, strict=True)):
-        if kind < NOMINAL and not _LEAST_WIDTH <= a < np.inf:
-            raise ValueError(f"column {j} has the width {a}; it must be finite and at least {_LEAST_WIDTH}")
+        if kind < NOMINAL and not _LEAST_BANDWIDTH <= a < np.inf:
+            raise ValueError(f"Column {j} has bandwidth {a}; it must be finite and at least {_LEAST_BANDWIDTH}.")
         if kind >= NOMINAL and not (a <= 0 and (kind == ORDINAL or b <= 0)):
-            raise ValueError(f"column {j} has scales {a} and {b}; they are logs of at most 0")
+            raise ValueError(f"Column {j} has scales {a} and {b}; they must be at most 0.")
 
 
 def _check_table(name: str, table: Floats, columns: int | None) -> None:
     check_array(name, table, "float64", 2)
     if columns is not None and table.shape[1] != columns:
-        raise ValueError(f"{name} has {table.shape[1]} columns; {columns} are needed")
+        raise ValueError(f"{name} has {table.shape[1]} columns; {columns} are needed.")
 
 
 def _check_vector(name: str, x: Array, dtype: str, rows: int) -> None:
@@ -215,7 +217,7 @@ def _check_boxes(boxes: Floats, n: int, columns: int) -> None:
     _check_table("boxes", boxes, None)
     needed = 2 * columns + 1, -(-n // _LEAF)
     if boxes.shape != needed:
-        raise ValueError(f"boxes has shape {boxes.shape}; it needs {needed}")
+        raise ValueError(f"boxes has shape {boxes.shape}; it needs {needed}.")
 
 
 def _check_absent(absent: Floats | None, queries: Floats) -> Floats:
@@ -224,18 +226,18 @@ def _check_absent(absent: Floats | None, queries: Floats) -> Floats:
     _check_table("absent", absent, queries.shape[1])
     check_rows("absent", len(absent), len(queries))
     if not np.all(absent <= 0):
-        raise ValueError("absent must be 0 at most")
+        raise ValueError("absent must be at most 0.")
     return absent
 
 
 def _check_own(own: NDArray[np.int64] | None, rest: Floats | None, n: int, queries: int) -> None:
     if (own is None) != (rest is None):
-        raise ValueError("own and rest are given together or not at all")
+        raise ValueError("own and rest must both be given, or neither.")
     if own is None or rest is None:
         return
     _check_vector("own", own, "int64", queries)
     _check_vector("rest", rest, "float64", queries)
     if np.any((own < -1) | (own >= n)):
-        raise ValueError(f"own must be the number of one of {n} points, or -1")
+        raise ValueError(f"own must be the index of one of the {n} points, or -1.")
     if not np.all(rest < np.inf):
-        raise ValueError("rest must be numbers below infinity")
+        raise ValueError("rest must be below infinity and not NaN.")

@@ -1,7 +1,7 @@
-"""The kernels on whole rows in NumPy: scatter matrices of classes, quadratic and linear forms.
+"""NumPy kernels on whole rows: scatter matrices of classes, quadratic and linear forms.
 
-A row with a missing cell cannot take part in any of them. `incomplete`, a contiguous uint8 array (rows,), is
-filled with 1 for such rows and with 0 for all others.
+Rows with a missing value are ignored. `incomplete`, a contiguous uint8 array (rows,), is set to 1 for these rows and
+to 0 for all others.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ __all__ = ["add_linear", "add_quadratic", "class_scatter"]
 def class_scatter(
     columns: Sequence[Array], codes: Array, weights: Floats | None, n_classes: int, incomplete: Marks
 ) -> tuple[Floats, Floats, Floats]:
-    """The weight, the mean and the scatter matrix of each class: the sum of ``w (x - mean) (x - mean)^T``.
+    """Return the weight, the mean and the scatter matrix of each class: the sum of ``w (x - mean) (x - mean)^T``.
 
-    They are (classes,), (classes, columns) and (classes, columns, columns), the last exactly symmetric. Rows with a
-    missing cell, of weight 0, or whose code is `n_classes` or more are left out. An infinite cell shows as a mean or
-    a scatter that is not finite; a column of equal cells has a scatter of exactly 0; a class without rows has 0, 0,
-    0.
+    The shapes are (classes,), (classes, columns) and (classes, columns, columns); the matrices are exactly symmetric.
+    Rows with a missing value, with weight 0, or whose code is `n_classes` or more are ignored. An infinite value
+    makes the mean or the scatter non-finite. A column of equal values has a scatter of exactly 0. A class without
+    rows has 0, 0, 0.
     """
     rows = check_codes(codes, "codes")
     check_columns(columns, rows)
@@ -53,8 +53,9 @@ def _scatter(X: Floats, w: Floats | None) -> tuple[float, Floats, Floats]:
     if not weight > 0:
         return 0.0, np.zeros(X.shape[1]), np.zeros((X.shape[1], X.shape[1]))
     scale = 1.0 if w is None else w[:, None]
-    # The mean in two steps, from a row of the class itself: equal cells then have a deviation of exactly 0, a column
-    # that sits far from 0 loses no digits, and the second step mends what an outlier in the first row costs.
+    # The mean is computed in two steps, starting from a row of the class. Equal values then have a deviation of
+    # exactly 0, a column far from 0 loses no digits, and the second step corrects the error of an outlier in the
+    # first row.
     with np.errstate(invalid="ignore", over="ignore"):
         shift = X[0] + (scale * (X - X[0])).sum(axis=0) / weight
         deviations = X - shift
@@ -65,11 +66,11 @@ def _scatter(X: Floats, w: Floats | None) -> tuple[float, Floats, Floats]:
 
 
 def add_quadratic(columns: Sequence[Array], centers: Floats, factors: Floats, out: Floats, incomplete: Marks) -> None:
-    """Take half the squared length of ``factors[c] @ (x - centers[c])`` from the complete rows.
+    """Subtract half the squared length of ``factors[c] @ (x - centers[c])`` from the complete rows.
 
-    Centers are (classes, columns), factors (classes, r, columns), where zeros at either end of a row may be left out
-    of the sums. With a factor of the inverse covariance this is the exponent of a normal distribution. A row with an
-    infinite cell may become anything that is not finite; the rows with a missing cell stay as they are.
+    Centers have shape (classes, columns), factors (classes, r, columns); zeros at either end of a factor's row may be
+    skipped in the sums. With a factor of the inverse covariance this is the exponent of a normal density. A row with
+    an infinite value may get any non-finite result. Rows with a missing value are not changed.
     """
     rows, classes = check_out(out)
     check_columns(columns, rows)
@@ -82,12 +83,12 @@ def add_quadratic(columns: Sequence[Array], centers: Floats, factors: Floats, ou
     X = X[complete]
     for c in range(classes):
         with np.errstate(invalid="ignore", over="ignore"):
-            y = np.einsum("rj,kj->rk", X - centers[c], factors[c])  # not by BLAS: a row must not depend on others
+            y = np.einsum("rj,kj->rk", X - centers[c], factors[c])  # not BLAS: rows must not affect each other
             out[complete, c] -= 0.5 * np.sum(y * y, axis=1)
 
 
 def add_linear(columns: Sequence[Array], center: Floats, slopes: Floats, out: Floats, incomplete: Marks) -> None:
-    """Add ``slopes @ (x - center)``, slopes (classes, columns), to the rows without a missing cell."""
+    """Add ``slopes @ (x - center)``, slopes (classes, columns), to the rows without missing values."""
     rows, classes = check_out(out)
     check_columns(columns, rows)
     _check_marks(incomplete, rows)
@@ -100,7 +101,7 @@ def add_linear(columns: Sequence[Array], center: Floats, slopes: Floats, out: Fl
 
 
 def _rows_of(columns: Sequence[Array], rows: int, incomplete: Marks) -> Floats:
-    """The table of the columns, after its incomplete rows have been marked."""
+    """Return the columns as a table, after marking its incomplete rows."""
     X = np.empty((rows, len(columns)))
     for j, column in enumerate(columns):
         X[:, j] = column
@@ -115,6 +116,6 @@ def _check_marks(incomplete: Marks, rows: int) -> None:
 
 def _check_floats(name: str, table: Floats, shape: tuple[int, ...]) -> None:
     if table.dtype != np.float64:
-        raise TypeError(f"{name} is {table.dtype}; it must be float64")
+        raise TypeError(f"{name} is {table.dtype}; it must be float64.")
     if table.shape != shape:
-        raise ValueError(f"{name} has shape {table.shape}; it needs {shape}")
+        raise ValueError(f"{name} has shape {table.shape}; it needs {shape}.")

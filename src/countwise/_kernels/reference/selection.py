@@ -1,4 +1,4 @@
-"""The kernels that choose columns and structures, in NumPy; a part of :mod:`countwise._kernels.reference`."""
+"""NumPy kernels that select columns and structures; part of :mod:`countwise._kernels.reference`."""
 
 from __future__ import annotations
 
@@ -24,53 +24,53 @@ _MOST_CELLS = 1 << 31
 def count_correct(
     base: Floats, terms: Sequence[Floats], target: Array, weights: Floats | None, fallback: int
 ) -> Floats:
-    """The weight of the rows that are answered rightly with each term added to the base, all (rows, classes).
+    """Return the total weight of the correctly predicted rows when each term is added to the base.
 
-    A row's answer is the class of the greatest sum of base and term. Of equal sums the first class is taken; where
-    all are minus infinity, `fallback`; and a row in which a sum is NaN is never right. A target that is no class is
-    never answered, but by `fallback`.
+    Base and terms have shape (rows, classes). The prediction of a row is the class with the highest sum of base and
+    term. The first of several equal sums is taken. If all sums are minus infinity, the prediction is `fallback`. A
+    row with a sum of NaN is never correct. A target that is not a class is only matched by `fallback`.
     """
     _check_scores("base", base)
     rows, classes = base.shape
     if classes == 0:
-        raise ValueError("base has no classes to choose from")
+        raise ValueError("base has no classes.")
     if target.dtype.kind not in "iu":
-        raise TypeError("target must be of an integer type")
+        raise TypeError("target must have an integer type.")
     check_rows("target", len(target), rows)
     w = np.ones(rows) if weights is None else check_weights(weights, rows)
     sums = np.zeros(len(terms))
     for t, term in enumerate(terms):
-        _check_scores(f"term {t}", term)
-        check_table(f"term {t}", term, rows, classes)
-        with np.errstate(invalid="ignore"):  # infinities of either sign meet
+        _check_scores(f"terms[{t}]", term)
+        check_table(f"terms[{t}]", term, rows, classes)
+        with np.errstate(invalid="ignore"):  # plus and minus infinity may be added
             score = base + term
-        answer = np.where(np.isneginf(score).all(axis=1), fallback, score.argmax(axis=1))
-        sums[t] = w[(answer == target) & ~np.isnan(score).any(axis=1)].sum()
+        predicted = np.where(np.isneginf(score).all(axis=1), fallback, score.argmax(axis=1))
+        sums[t] = w[(predicted == target) & ~np.isnan(score).any(axis=1)].sum()
     return sums
 
 
 def _check_scores(name: str, scores: Floats) -> None:
     if scores.dtype != np.float64:
-        raise TypeError(f"{name} is {scores.dtype}; it must be float64")
+        raise TypeError(f"{name} is {scores.dtype}; it must be float64.")
     if scores.ndim != 2:
-        raise ValueError(f"{name} has shape {scores.shape}; it needs 2 dimensions")
+        raise ValueError(f"{name} has shape {scores.shape}; it needs 2 dimensions.")
 
 
 def count_families(
     columns: Sequence[Array], sizes: list[int], families: Sequence[Sequence[int]], weights: Array | None
 ) -> list[Array]:
-    """How often values meet, for many families of columns: a table (sizes[i], sizes[j], ...) for each.
+    """Return the contingency table of each family of columns, of shape (sizes[i], sizes[j], ...).
 
-    `sizes` are how many values each column has. A code beyond is outside: its row is left out of every family that
-    has the column. Families are numbers of columns; those that have all columns but one in common are counted fastest
-    if they follow each other. Tables are int64 if weights are None or of an integer (or bool) type, else float64,
-    added up in the order of the rows. They may be parts of one array, of any strides.
+    `sizes` has the number of values of each column. A row is ignored in every family that contains a column whose
+    code is out of range. A family is a sequence of column numbers. Counting is fastest if families that differ in one
+    column are adjacent. Tables are int64 if the weights are None or of an integer or bool type. Otherwise they are
+    float64, summed in row order. Tables may be views of one array, with any strides.
     """
     rows = len(columns[0]) if columns else 0
     if len(sizes) != len(columns):
-        raise ValueError(f"there are {len(columns)} columns but {len(sizes)} sizes")
+        raise ValueError(f"There are {len(columns)} columns but {len(sizes)} sizes.")
     for j, column in enumerate(columns):
-        check_rows(f"column {j}", check_codes(column, f"column {j}"), rows)
+        check_rows(f"columns[{j}]", check_codes(column, f"columns[{j}]"), rows)
     if weights is not None:
         check_rows("weights", weights.size, rows)
     return [_counted(columns, sizes, list(family), weights) for family in families]
@@ -78,14 +78,14 @@ def count_families(
 
 def _counted(columns: Sequence[Array], sizes: list[int], family: list[int], weights: Array | None) -> Array:
     if not family:
-        raise ValueError("a family has no columns")
+        raise ValueError("A family has no columns.")
     for j in family:
         if not 0 <= j < len(columns):
-            raise ValueError(f"families hold column {j}; there are {len(columns)}")
+            raise ValueError(f"families contains column {j}, but there are {len(columns)} columns.")
     shape = [sizes[j] for j in family]
     cells = int(np.prod(shape, dtype=object))
     if cells >= _MOST_CELLS:
-        raise ValueError(f"a family has too many cells, {cells}; it must have fewer than {_MOST_CELLS}")
+        raise ValueError(f"A family has too many cells ({cells}); it must have fewer than {_MOST_CELLS}.")
     inside = np.ones(len(columns[0]), dtype=bool)
     for j in family:
         inside &= columns[j] < sizes[j]

@@ -1,24 +1,24 @@
-"""The kernels that grow and ask trees, in NumPy; a part of :mod:`countwise._kernels.reference`.
+"""NumPy kernels that grow and apply trees; part of :mod:`countwise._kernels.reference`.
 
-Words used below, besides those of the reference
+Terms used below, besides those of the reference
 ------------------------------------------------
 instance
-    A row on its way down the tree, numbered from 0. At the root instance i is row i. Where a row goes down
-    several branches, each of its parts is an instance of its own with a part of its weight.
+    A row, or a part of a row, at a node of the tree, numbered from 0. At the root, instance i is row i. If a row goes
+    down several branches, each part is a separate instance with a fraction of the weight.
 entries
-    Instances in an order, as uint32: entry ``2 * i + 1`` is instance i with a value other than that of the entry
-    before it, entry ``2 * i`` is instance i with the same value as the entry before it. They lie in segments, one
-    for each node of a level: segment k is ``entries[starts[k]:starts[k + 1]]``, with `starts` int64.
+    Instances in a given order, as uint32. Entry ``2 * i + 1`` is instance i with a value that differs from the
+    previous entry's; entry ``2 * i`` is instance i with the same value as the previous entry. Entries are grouped in
+    segments, one for each node of a level: segment k is ``entries[starts[k]:starts[k + 1]]``, with `starts` int64.
 impurity
-    Of a node's classes "gini" (1 - sum of p^2) or "entropy" (in bits), of its numbers "variance" or "sd" (divisor n).
+    For classes "gini" (1 - sum of p^2) or "entropy" (in bits); for a numeric target "variance" or "sd" (divisor n).
 gain
-    The impurity of the instances less that of each side, weighed by its share of the weight. Never below 0.
+    Impurity of a node minus the mean impurity of the two sides, weighted by their weights. Never below 0.
 tests
-    What nodes ask, as six arrays. `attribute` (int32): which column; -1 for a leaf. `limits` (float64) and
-    `limit_starts` (int64, nodes + 1): a node with limits, which ascend, takes a number x to the branch that counts
-    its limits below x, so that x goes to branch 0 if ``x <= limit``. `groups` (int32) and `group_starts` (int64,
-    nodes + 1): a node without limits takes code v to branch ``groups[group_starts[k] + v]``. `missing` (int32): the
-    branch of a NaN. A branch of -1 is a gap: the instance goes down all of them.
+    Tests of the nodes, as six arrays. `attribute` (int32) is the column; -1 for a leaf. `limits` (float64) and
+    `limit_starts` (int64, nodes + 1) are ascending thresholds: a number x takes the branch whose index is the number
+    of limits below x, so that x takes branch 0 if ``x <= limit``. `groups` (int32) and `group_starts` (int64, nodes +
+    1) are used by nodes without limits: code v takes branch ``groups[group_starts[k] + v]``. `missing` (int32) is the
+    branch of a NaN. A branch of -1 means that the instance goes down all branches.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from countwise._kernels.checks import (
     check_array,
     check_ascending,
     check_codes,
+    check_column,
     check_columns,
     check_count,
     check_entries,
@@ -62,13 +63,13 @@ OF_NUMBERS = ("variance", "sd")
 
 
 def presort(column: Array) -> Array:
-    """The rows of a column whose cell is not NaN as entries, ascending by value, equal values in the rows' order.
+    """Return the rows with a non-missing value as entries, sorted by value; equal values keep row order.
 
-    Cells are compared as float64; 0 and -0 are equal. More than 2**31 - 1 rows are a ValueError.
+    Values are compared as float64; 0 and -0 are equal. More than 2**31 - 1 rows raise ValueError.
     """
-    check_columns([column], len(column))
+    check_column("column", column, len(column))
     if len(column) >= 1 << 31:
-        raise ValueError(f"{len(column)} rows are more than entries can number")
+        raise ValueError(f"{len(column)} rows exceed the maximum of 2147483647.")
     x = column.astype(np.float64)
     rows = np.flatnonzero(~np.isnan(x))
     rows = rows[np.argsort(x[rows], kind="stable")]
@@ -81,14 +82,14 @@ def presort(column: Array) -> Array:
 def partition_entries(
     entries: Array, starts: Array, branch: Array, slots: Array, first: Array, n_next: int, copies: Array | None
 ) -> tuple[Array, Array]:
-    """The entries of the next level: each instance moves to the segment of its branch, and order is kept.
+    """Return the entries of the next level: each instance moves to the segment of its branch, and order is kept.
 
-    `branch` (codes) is what each instance takes at its node. The largest number of the type: it goes down all of
-    them, and its part in branch b is instance ``copies[i] + b`` (uint32; None if no instance does). Node k has
-    ``first[k + 1] - first[k]`` branches (int64), none if it is a leaf, whose entries are dropped. The next segment of
-    its branch b is ``slots[first[k] + b]`` (int32), or -1 if nothing follows there; those that are not -1 ascend.
-    There will be `n_next` segments, at most 2**31; one without entries is empty. Returns entries and starts of the
-    next level, where an entry is marked as new if any since the last of its segment was.
+    `branch` (codes) is the branch of each instance at its node. The largest number of the type means all branches:
+    the part of instance i in branch b is instance ``copies[i] + b`` (uint32; None if there are no such instances).
+    Node k has ``first[k + 1] - first[k]`` branches (int64); a leaf has none, and its entries are dropped. The next
+    segment of branch b is ``slots[first[k] + b]`` (int32), or -1 if the branch ends there. Slots that are not -1
+    ascend. There are `n_next` segments, at most 2**31; some may be empty. Returns the entries and starts of the next
+    level. An entry has a new value if any entry since the previous one of its segment had.
     """
     check_codes(branch, "branch")
     check_entries(entries, starts)
@@ -111,15 +112,15 @@ def partition_entries(
             i = entry >> 1
             b = int(branch[i])
             if b == every and copies is None:
-                raise ValueError("an instance goes down all branches but has no copies")
+                raise ValueError("An instance goes down all branches but has no copies.")
             if b != every and b >= branches:
-                raise ValueError("a branch is beyond those of its node")
+                raise ValueError("A branch number exceeds the branches of its node.")
             for to in range(branches) if b == every else [b]:
                 slot = int(slots[first[k] + to])
                 if slot >= 0:
                     number = i if copies is None or b != every else int(copies[i]) + to
                     if number >= 1 << 31:
-                        raise ValueError("copies are more than entries can number")
+                        raise ValueError("copies exceeds the maximum instance number, 2147483647.")
                     out[slot].append(2 * number + fresh[to])
                     fresh[to] = False
     sizes = [len(segment) for segment in out]
@@ -130,16 +131,16 @@ def partition_entries(
 def best_thresholds(
     entries: Array, starts: Array, codes: Array, weights: Floats | None, n_classes: int, criterion: str, least: float
 ) -> tuple[Array, Floats]:
-    """The place in each segment where parting the classes by "gini" or "entropy" gains most.
+    """Return the split position in each segment with the highest gain in "gini" or "entropy".
 
-    Entries are in ascending order of the column's values; `codes` and `weights` (above 0, None is 1) are of
-    instances. Entries of equal values are never parted, and each side keeps at least the weight `least` (less 1e-9 of
-    it). Of equally good places the first is taken: a later one must gain more by over 1e-12 of the segment's impurity
-    and 4e-15 (entropy: times 1 + log2 of the segment's weight, if that is above 1). Returns the place in `entries` of
-    the first entry of the right side (int64), or -1 if there is none to choose, and the gains, 0 where there is no
-    place.
+    Entries are in ascending order of the column's values. `codes` and `weights` (above 0, None is 1) are indexed by
+    instance. Entries with equal values are never separated, and each side keeps at least the weight `least` (less a
+    relative tolerance of 1e-9). The first of several equally good positions is taken: a later one must exceed its
+    gain by more than 1e-12 of the segment's impurity plus 4e-15 (for entropy times 1 + log2 of the segment's weight,
+    if that is above 1). Returns the position in `entries` of the first entry on the right (int64), or -1 if no split
+    is possible, and the gains, which are 0 without a split.
     """
-    _known(criterion, OF_CLASSES)
+    _check_criterion(criterion, OF_CLASSES)
     check_count("n_classes", n_classes)
     rows = check_codes(codes, "codes")
     check_entries(entries, starts)
@@ -150,7 +151,7 @@ def best_thresholds(
     for start, stop in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
         ids = entries[start:stop] >> 1
         if len(ids) and int(codes[ids].max()) >= n_classes:
-            raise ValueError("codes hold a class that is not there")
+            raise ValueError("codes contains a class that does not exist.")
         cells = np.zeros((len(ids), n_classes))
         cells[np.arange(len(ids)), codes[ids]] = 1.0 if weights is None else weights[ids]
         found.append(_best_place(cells, entries[start:stop], start, criterion, least))
@@ -160,17 +161,17 @@ def best_thresholds(
 def best_thresholds_of_numbers(
     entries: Array, starts: Array, values: Floats, weights: Floats | None, criterion: str, least: float
 ) -> tuple[Array, Floats]:
-    """The place in each segment where parting the instances brings like numbers together best.
+    """Return the split position in each segment with the highest gain in "variance" or "sd" of a numeric target.
 
-    As :func:`best_thresholds`, by "variance" or "sd" of the target, `values`; but of equally good places a later one
-    must gain more by over 1e-10 of the segment's impurity, of deviations 1e-7: roots of squares keep half of their
-    digits.
+    `values` is the target, indexed by instance; otherwise this is :func:`best_thresholds`. A later position must
+    exceed the best gain by more than 1e-10 of the segment's impurity for "variance", and 1e-7 for "sd", because a
+    square root of a difference of squares has only half of the digits.
     """
-    _known(criterion, OF_NUMBERS)
+    _check_criterion(criterion, OF_NUMBERS)
     if values.dtype != np.float64:
-        raise TypeError(f"values is {values.dtype}; it must be float64")
+        raise TypeError(f"values is {values.dtype}; it must be float64.")
     if values.ndim != 1:
-        raise ValueError(f"values has shape {values.shape}; it needs 1 dimension")
+        raise ValueError(f"values has shape {values.shape}; it needs 1 dimension.")
     check_entries(entries, starts)
     check_instances(entries, starts, len(values))
     if weights is not None:
@@ -184,7 +185,7 @@ def best_thresholds_of_numbers(
             found.append((-1, 0.0))
             continue
         y, exponent = _centered(values[ids], w)
-        left, right = _spread(y, w), _spread(y[::-1], w[::-1])[::-1]
+        left, right = _squared_deviations(y, w), _squared_deviations(y[::-1], w[::-1])[::-1]
         best, gain = best_of(left[places - 1], right[0], criterion, least, right[places])
         gain = float(np.ldexp(gain, exponent * (2 if criterion == "variance" else 1)))
         found.append((-1, 0.0) if best < 0 else (start + int(places[best]), gain))
@@ -192,17 +193,21 @@ def best_thresholds_of_numbers(
 
 
 def _centered(y: Floats, w: Floats) -> tuple[Floats, int]:
-    """Numbers less their mean, divided by a power of 2 so that no square overflows; equal ones are exactly 0."""
+    """Return the numbers minus their mean, scaled by a power of 2 to avoid overflow, and the exponent.
+
+    Equal numbers give exactly 0.
+    """
     y = y - y[0]
     exponent = int(np.frexp(np.abs(y).max())[1])
     y = np.ldexp(y, -exponent)
     return y - (w * y).sum() / w.sum(), exponent
 
 
-def _spread(y: Floats, w: Floats) -> Floats:
-    """Weight, 0, and squared deviations from their mean, of the first k numbers: each number adds something.
+def _squared_deviations(y: Floats, w: Floats) -> Floats:
+    """Return the weight, 0, and the sum of squared deviations of the first k numbers, for each k.
 
-    A difference of sums of squares would leave standard deviations half of their digits.
+    Each number adds its own contribution. A difference of sums of squares would lose half of the digits of a standard
+    deviation.
     """
     n = np.cumsum(w)
     mean = np.cumsum(w * y) / n
@@ -212,13 +217,13 @@ def _spread(y: Floats, w: Floats) -> Floats:
 
 
 def _places(entries: Array) -> Array:
-    """Where a segment can be parted."""
+    """Return the positions at which a segment can be split."""
     places = np.flatnonzero(entries & 1)
     return places[places > 0]
 
 
 def _best_place(cells: Floats, entries: Array, start: int, criterion: str, least: float) -> tuple[int, float]:
-    """The best place of one segment; cells (entries, classes)."""
+    """Return the best position and the gain of one segment; cells (entries, classes)."""
     places = _places(entries)
     if len(places) == 0:
         return -1, 0.0
@@ -230,9 +235,9 @@ def _best_place(cells: Floats, entries: Array, start: int, criterion: str, least
 def best_of(
     left: Floats, total: Floats, criterion: str, least: float, right: Floats | None = None
 ) -> tuple[int, float]:
-    """The best of several ways to part a whole, given their left sides (ways, ...); of equals the first.
+    """Return the first best split, given the left sides of the splits (splits, ...), and its gain.
 
-    The right sides are what is left of the total, unless they are given.
+    The right sides are the total minus the left sides, unless they are given.
     """
     numbers = criterion in OF_NUMBERS
     right = total - left if right is None else right
@@ -243,8 +248,8 @@ def best_of(
     gains = whole - (n_left * impurity(left, criterion) + n_right * impurity(right, criterion)) / n
     gains = np.where(good, np.maximum(gains, 0.0), -1.0)
     rounding = 4e-15 * (1 + max(np.log2(n), 0.0) if criterion == "entropy" else 1) * (not numbers)
-    share = 1e-7 if criterion == "sd" else 1e-10 if numbers else 1e-12
-    tolerance = share * whole + rounding
+    relative = 1e-7 if criterion == "sd" else 1e-10 if numbers else 1e-12
+    tolerance = relative * whole + rounding
     best = -1
     highest = np.maximum.accumulate(np.concatenate([[-1.0], gains[:-1]]))
     for i in np.flatnonzero((gains > highest) & good):
@@ -254,7 +259,7 @@ def best_of(
 
 
 def impurity(cells: Floats, criterion: str) -> Floats:
-    """Of cells (..., classes) of weights, or of cells (..., 3): weight, sum, and sum of squares."""
+    """Return the impurity of class weights (..., classes), or of (..., 3): weight, sum and sum of squares."""
     if criterion in OF_NUMBERS:
         n = np.maximum(cells[..., 0], 1e-300)
         variance = np.maximum(cells[..., 2] / n - (cells[..., 1] / n) ** 2, 0.0)
@@ -273,12 +278,12 @@ def _check_slots(slots: Array, first: Array, nodes: int, n_next: int) -> None:
     check_ascending("first", first, len(slots))
     taken = slots[slots != -1]
     if len(taken) and (taken[0] < 0 or taken[-1] >= n_next or np.any(np.diff(taken) <= 0)):
-        raise ValueError(f"slots must be -1 or ascend from 0 to below {n_next}")
+        raise ValueError(f"slots must be -1 or ascend from 0 to below {n_next}.")
 
 
-def _known(criterion: str, words: tuple[str, ...]) -> None:
-    if criterion not in words:
-        raise ValueError(f"criterion is {criterion!r}; it must be one of {', '.join(words)}")
+def _check_criterion(criterion: str, options: tuple[str, ...]) -> None:
+    if criterion not in options:
+        raise ValueError(f"criterion must be one of {', '.join(map(repr, options))}, not {criterion!r}.")
 
 
 def _two_arrays(found: list[tuple[int, float]]) -> tuple[Array, Floats]:
@@ -288,11 +293,11 @@ def _two_arrays(found: list[tuple[int, float]]) -> tuple[Array, Floats]:
 def route_entries(
     columns: Sequence[Array], entries: Array, starts: Array, tests: Tests, rows: Array | None, branch: Array
 ) -> int:
-    """Write down the branch that each instance takes at its node; returns how many gaps there were.
+    """Write the branch that each instance takes at its node; return how many instances go down all branches.
 
-    There is a test for each node; the instances of a leaf are left alone. A code without a group is a ValueError.
-    `rows` (uint32) is the row of each instance; None if instance i is row i. `branch` (codes) is written to: of each
-    instance its branch, or the largest number of the type at a gap.
+    There is one test for each node; instances of a leaf are not changed. A code without a group raises ValueError.
+    `rows` (uint32) is the row of each instance; None if instance i is row i. `branch` (codes) receives the branch of
+    each instance. The largest number of its type means all branches.
     """
     check_codes(branch, "branch")
     every = np.iinfo(branch.dtype).max
@@ -300,42 +305,42 @@ def route_entries(
     _check_tests(columns, tests, len(starts) - 1)
     for k in np.flatnonzero(tests[0] >= 0).tolist():
         if _highest_branch(tests, k) >= every:
-            raise ValueError(f"branch {_highest_branch(tests, k)} of node {k} is too high for the type of branch")
-    gaps = 0
+            raise ValueError(f"Branch {_highest_branch(tests, k)} of node {k} is too high for the type of branch.")
+    n_all_branches = 0
     for k in range(len(starts) - 1):
         if tests[0][k] < 0:
             continue
         ids = entries[starts[k] : starts[k + 1]] >> 1
         if len(ids) and int(ids.max()) >= min(len(branch), len(branch if rows is None else rows)):
-            raise ValueError(f"entries of node {k} are beyond the rows or branches")
+            raise ValueError(f"Entries of node {k} are beyond the rows or branches.")
         to = _branches(columns, ids if rows is None else rows[ids], tests, k)
-        gaps += int(np.count_nonzero(to < 0))
+        n_all_branches += int(np.count_nonzero(to < 0))
         branch[ids] = np.where(to < 0, every, to)
-    return gaps
+    return n_all_branches
 
 
 def apply_tests(
     columns: Sequence[Array], rows: Array | None, nodes: Array | None, n: int, tests: Tests, children: Array
 ) -> Array:
-    """The leaf that each row comes to (int32), or ``-1 - k`` if it meets a gap at node k.
+    """Return the leaf that each row reaches (int32), or ``-1 - k`` if the row goes down all branches at node k.
 
-    `rows` (uint32) are the n rows in question, None for row 0 to n - 1; `nodes` (int32) where each starts, None for
-    the root, node 0. The tests are those of all nodes of the tree. The child of node k in branch b is node
-    ``children[k] + b`` (int32), above k.
+    `rows` (uint32) are the n rows; None for rows 0 to n - 1. `nodes` (int32) are the nodes at which they start; None
+    for the root, node 0. The tests are those of all nodes of the tree. The child of node k in branch b is node
+    ``children[k] + b`` (int32), which is greater than k.
     """
     _check_tests(columns, tests, len(children))
     for k in np.flatnonzero(tests[0] >= 0).tolist():
         highest = _highest_branch(tests, k)
         if highest >= 0 and not k < children[k] < len(children) - highest:
-            raise ValueError(f"the children of node {k} are not among the nodes after it")
+            raise ValueError(f"The children of node {k} are not among the nodes after it.")
     rows = np.arange(n) if rows is None else rows
     check_rows("rows", len(rows), n)
     if n and columns and int(rows.max()) >= len(columns[0]):
-        raise ValueError(f"row {rows.max()} is beyond the {len(columns[0])} rows")
+        raise ValueError(f"Row {rows.max()} is beyond the {len(columns[0])} rows.")
     at = np.zeros(n, np.int32) if nodes is None else nodes.astype(np.int32)
     check_rows("nodes", len(at), n)
     if n and (at.min() < 0 or at.max() >= len(children)):
-        raise ValueError(f"rows start at nodes that are not among the {len(children)}")
+        raise ValueError(f"Rows start at nodes that are not among the {len(children)} nodes.")
     moving = np.flatnonzero(tests[0][at] >= 0) if n else np.empty(0, np.intp)
     while len(moving):
         for k in np.unique(at[moving]):
@@ -348,10 +353,10 @@ def apply_tests(
 
 
 def _branches(columns: Sequence[Array], rows: Array, tests: Tests, k: int) -> Array:
-    """The branch of some rows at one node; -1 at a gap."""
+    """Return the branches of some rows at one node; -1 means all branches."""
     attribute, limits, limit_starts, groups, group_starts, missing = tests
     if len(rows) and int(rows.max()) >= len(columns[attribute[k]]):
-        raise ValueError(f"entries of node {k} are beyond the rows or branches")
+        raise ValueError(f"Entries of node {k} are beyond the rows or branches.")
     cells = columns[attribute[k]][rows]
     mine = limits[limit_starts[k] : limit_starts[k + 1]]
     if len(mine):
@@ -359,15 +364,16 @@ def _branches(columns: Sequence[Array], rows: Array, tests: Tests, k: int) -> Ar
         return np.where(np.isnan(x), missing[k], np.searchsorted(mine, x, side="left"))
     table = groups[group_starts[k] : group_starts[k + 1]]
     if len(cells) and int(cells.max()) >= len(table):
-        raise ValueError(f"column {attribute[k]} holds code {int(cells.max())}; node {k} has {len(table)} groups")
+        found = int(cells.max())
+        raise ValueError(f"columns[{attribute[k]}] contains code {found}; node {k} has {len(table)} groups.")
     return table[cells]
 
 
 def _check_tests(columns: Sequence[Array], tests: Tests, nodes: int) -> None:
-    """Refuses tests that cannot be asked of these columns."""
+    """Check that the tests can be applied to these columns."""
     check_columns(columns, len(columns[0]) if columns else 0)
     if len(tests) != 6:
-        raise ValueError(f"tests are 6 arrays, not {len(tests)}")
+        raise ValueError(f"tests must be 6 arrays, not {len(tests)}.")
     attribute, limits, limit_starts, groups, group_starts, missing = tests
     types = {"attribute": "int32", "limits": "float64", "limit_starts": "int64", "groups": "int32"}
     types |= {"group_starts": "int64", "missing": "int32"}
@@ -380,21 +386,21 @@ def _check_tests(columns: Sequence[Array], tests: Tests, nodes: int) -> None:
         _check_starts(starts, name, len(whole))
     for k in np.flatnonzero(attribute >= 0).tolist():
         if attribute[k] >= len(columns):
-            raise ValueError(f"node {k} asks column {attribute[k]} of {len(columns)}")
+            raise ValueError(f"Node {k} tests column {attribute[k]}, but there are {len(columns)} columns.")
         mine = limits[limit_starts[k] : limit_starts[k + 1]]
         if len(mine) == 0:
-            check_codes(columns[attribute[k]], f"column {attribute[k]}")
+            check_codes(columns[attribute[k]], f"columns[{attribute[k]}]")
         elif np.isnan(mine).any() or (mine[1:] < mine[:-1]).any():
-            raise ValueError(f"the limits of node {k} do not ascend")
+            raise ValueError(f"The limits of node {k} do not ascend.")
 
 
 def _check_starts(starts: Array, name: str, length: int) -> None:
     if len(starts) == 0 or starts[0] < 0 or starts[-1] > length or (starts[1:] < starts[:-1]).any():
-        raise ValueError(f"{name} must ascend from 0 to at most {length}")
+        raise ValueError(f"{name} must ascend and lie between 0 and {length}.")
 
 
 def _highest_branch(tests: Tests, k: int) -> int:
-    """The highest branch of an inner node; below 0 if there is none."""
+    """Return the highest branch of an inner node, or a negative number if it has none."""
     _, _, limit_starts, groups, group_starts, missing = tests
     limits = int(limit_starts[k + 1] - limit_starts[k])
     if limits:

@@ -1,1 +1,1 @@
-"""Inference: factors, elimination, junction trees, sampling, many rows at once."""
+"""Inference: factors, variable elimination, junction trees, sampling, and batches of rows."""

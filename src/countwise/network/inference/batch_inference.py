@@ -1,7 +1,7 @@
-"""Exact inference for many rows at once: the posterior of the missing values of each.
+"""Exact inference for many rows at once: the posterior of the missing values of each row.
 
-Rows with the same missing values are worked on together: the row is one more axis of every factor. Patterns that few
-rows have are put together, and an observed value counts as certain evidence.
+Rows with the same missing values are processed together: the row is an additional axis of every factor. Rare patterns
+of missing values are merged; an observed value then counts as certain evidence.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from countwise.network.net import Net
 
 __all__ = ["EvidenceBatch", "EvidenceRows", "Posterior", "batches"]
 
-_FEW = 64  # rows of one pattern below which patterns are thrown together
-_CELLS = 1 << 21  # of the largest table that is worked on at a time
+_FEW = 64  # patterns with fewer rows are merged
+_CELLS = 1 << 21  # the largest table that is processed at once
 
 Scoped = tuple[tuple[str, ...], Floats]  # variables, and a table whose first axis is the row
 
@@ -32,17 +32,17 @@ Scoped = tuple[tuple[str, ...], Floats]  # variables, and a table whose first ax
 class EvidenceRows:
     """Encoded rows."""
 
-    codes: Mapping[str, NDArray[Any]]  # of nominal nodes; the number of values or more is missing
-    numbers: Mapping[str, Any]  # of the others; NaN is missing
+    codes: Mapping[str, NDArray[Any]]  # of nominal nodes; a code >= the number of values means missing
+    numbers: Mapping[str, Any]  # of the other nodes; NaN means missing
     n_rows: int
 
     @classmethod
     def of(cls, net: Net, table: Table) -> EvidenceRows:
-        """The columns of a network's nodes."""
+        """Return the columns of a network's nodes."""
         return cls({n: table[n] for n in net.tables}, {n: table[n] for n in net.densities}, table.n_rows)
 
     def take(self, rows: NDArray[np.intp]) -> EvidenceRows:
-        """Some of them."""
+        """Return some of the rows."""
         codes = {name: column[rows] for name, column in self.codes.items()}
         numbers = {n: c[rows] for n, c in self.numbers.items()}
         return EvidenceRows(codes, numbers, len(rows))
@@ -54,14 +54,14 @@ class Posterior:
 
     rows: NDArray[np.intp]  # which rows
     log: Floats  # log P(observed values) of each
-    open: tuple[str, ...]  # the nodes that are missing in some of them and matter
+    open: tuple[str, ...]  # the relevant nodes that are missing in some of the rows
     cliques: list[Scoped]  # P(variables | observed values)
-    logs: bool  # whether the cliques hold the logs of these
+    logs: bool  # whether the cliques hold logs of probabilities
     blocks: list[BlockTerm]  # numeric nodes of which some are missing
-    relevant: Mapping[str, Flags]  # of each node, in which rows it or something below it is observed
+    relevant: Mapping[str, Flags]  # for each node: in which rows it or a descendant is observed
 
     def of(self, names: Sequence[str], *, log: bool = False) -> Floats:
-        """P(names | observed values) of open nodes that stand in one clique, the first axis the row; or its log."""
+        """Return P(names | observed values), or its log, of open nodes in one clique; the first axis is the row."""
         variables, table = next((v, t) for v, t in self.cliques if set(names) <= set(v))
         left = [v for v in variables if v in names]
         summed = (_Logs if self.logs else _Products).total(table, _gone(variables, names))
@@ -73,14 +73,14 @@ class Posterior:
 
 
 class _Network:
-    """What of a network does not change with its numbers: who depends on whom, and how many values there are."""
+    """The parts of a network that do not depend on its parameters: the graph and the number of values."""
 
-    def __init__(self, net: Net, asked: Sequence[str]) -> None:
-        self.graph, self.sizes, self.numbers, self.asked = net.graph, net.sizes(), net.numbers, asked
+    def __init__(self, net: Net, queried: Sequence[str]) -> None:
+        self.graph, self.sizes, self.numbers, self.queried = net.graph, net.sizes(), net.numbers, queried
         self.backwards = tuple(reversed(net.graph.order()))
 
-    def there(self, rows: EvidenceRows) -> dict[str, Flags]:
-        """In which rows each node is there; bags of words count as there."""
+    def observed(self, rows: EvidenceRows) -> dict[str, Flags]:
+        """Return in which rows each node is observed; bags of words count as observed."""
         found = {name: rows.codes[name] < size for name, size in self.sizes.items()}
         for name in self.numbers.densities:
             column = rows.numbers.get(name)
@@ -88,9 +88,9 @@ class _Network:
             found[name] = ~np.isnan(np.asarray(column, dtype=np.float64)) if known else np.ones(rows.n_rows, bool)
         return found
 
-    def relevant(self, there: Mapping[str, Flags]) -> dict[str, Flags]:
-        """In which rows each node, or something below it, is there or asked for."""
-        found = {name: flags | (name in self.asked) for name, flags in there.items()}
+    def relevant(self, observed: Mapping[str, Flags]) -> dict[str, Flags]:
+        """Return in which rows each node, or one of its descendants, is observed or queried."""
+        found = {name: flags | (name in self.queried) for name, flags in observed.items()}
         for name in self.backwards:
             for parent in self.graph.parents[name]:
                 found[parent] |= found[name]
@@ -98,14 +98,14 @@ class _Network:
 
 
 def batches(
-    net: Net, rows: EvidenceRows, *, asked: Sequence[str] = (), apart: bool = False
+    net: Net, rows: EvidenceRows, *, queried: Sequence[str] = (), apart: bool = False
 ) -> Iterator[EvidenceBatch]:
-    """Rows laid out, pattern by pattern, to be asked again and again under other tables of the same shapes.
+    """Group rows by their pattern of missing values, for repeated inference with changing parameters.
 
-    Nodes that are asked for are open even where nothing below them is observed. Where patterns are apart, each is on
-    its own, and all its open nodes stand in one clique.
+    Nodes in `queried` are open even if no descendant is observed. If `apart`, patterns are not merged, and all open
+    nodes of a pattern are in one clique.
     """
-    network = _Network(net, asked)
+    network = _Network(net, queried)
     for group, known in _grouped(network, rows, 1 if apart else _FEW):
         whole = EvidenceBatch(network, rows.take(group), group, known, apart=apart)
         refuse_wide(whole.cells, "A row with missing values")
@@ -119,16 +119,16 @@ def batches(
 
 
 def _grouped(net: _Network, rows: EvidenceRows, few: int) -> Iterator[tuple[NDArray[np.intp], set[str]]]:
-    """Rows with the same missing values, and which linked numbers they have."""
-    there = net.there(rows)
-    linked = [name for name in net.numbers.linked if name in there]
+    """Yield groups of rows with the same missing values, and the linked numeric nodes that they have."""
+    observed = net.observed(rows)
+    linked = [name for name in net.numbers.linked if name in observed]
     names = [*linked, *net.sizes]
     if not rows.n_rows:
         return
     if not names:
         yield np.arange(rows.n_rows), set()
         return
-    bits = np.packbits(np.stack([there[name] for name in names], axis=1), axis=1)
+    bits = np.packbits(np.stack([observed[name] for name in names], axis=1), axis=1)
     keys = np.ascontiguousarray(bits).view(np.dtype((np.void, bits.shape[1]))).ravel()
     _, first, which = np.unique(keys, return_index=True, return_inverse=True)
     many = np.bincount(which)
@@ -137,7 +137,7 @@ def _grouped(net: _Network, rows: EvidenceRows, few: int) -> Iterator[tuple[NDAr
     rest: dict[tuple[bool, ...], list[NDArray[np.intp]]] = {}
     for i, (stop, size) in enumerate(zip(ends.tolist(), many.tolist(), strict=True)):
         group = order[stop - size : stop]
-        pattern = tuple(bool(there[name][first[i]]) for name in linked)
+        pattern = tuple(bool(observed[name][first[i]]) for name in linked)
         if size >= few:
             yield group, {name for name, known in zip(linked, pattern, strict=True) if known}
         else:
@@ -147,17 +147,17 @@ def _grouped(net: _Network, rows: EvidenceRows, few: int) -> Iterator[tuple[NDAr
 
 
 class EvidenceBatch:
-    """Rows that are worked on together."""
+    """Rows that are processed together."""
 
     def __init__(
         self, net: _Network, rows: EvidenceRows, places: NDArray[np.intp], known: set[str], *, apart: bool
     ) -> None:
         self.net, self.rows, self.places = net, rows, places
-        self._laid: dict[tuple[str, ...], NDArray[np.intp]] = {}
-        self.there = net.there(rows)
-        self.relevant = net.relevant(self.there)
+        self._positions: dict[tuple[str, ...], NDArray[np.intp]] = {}
+        self.observed = net.observed(rows)
+        self.relevant = net.relevant(self.observed)
         self.open = tuple(
-            name for name in net.graph if name in net.sizes and (~self.there[name] & self.relevant[name]).any()
+            name for name in net.graph if name in net.sizes and (~self.observed[name] & self.relevant[name]).any()
         )
         self.known = known
         scopes = [self._open_of((*net.graph.parents[n], n)) for n in net.sizes if self.relevant[n].any()]
@@ -171,7 +171,7 @@ class EvidenceBatch:
         return tuple(name for name in names if name in self.open)
 
     def _block_scopes(self) -> list[tuple[str, ...]]:
-        """Names above numbers that hang together and of which some are missing."""
+        """Return the nominal parents of linked numeric nodes of which some are missing."""
         found = []
         for block in self.net.numbers.blocks:
             if len(block) > 1 and not set(block) <= self.known:
@@ -180,16 +180,16 @@ class EvidenceBatch:
         return found
 
     def posterior(self, net: Net) -> Posterior:
-        """The posterior under the tables and densities of a network."""
+        """Return the posterior under the CPTs and densities of a network."""
         log = np.zeros(self.rows.n_rows)
         factors: list[Scoped] = []
         for name, table in net.tables.items():
             if self.relevant[name].any():
                 scope, place = self.places_in((*net.graph.parents[name], name))
                 found = table.ravel()[place]
-                if name not in self.open and not self.there[name].all():
-                    # where it is missing, nothing below it is there: its row sums to 1
-                    found = np.where(_as_rows(self.there[name], found.ndim), found, 1.0)
+                if name not in self.open and not self.observed[name].all():
+                    # where it is missing, no descendant is observed: it sums out to 1
+                    found = np.where(_as_rows(self.observed[name], found.ndim), found, 1.0)
                 factors.append((scope, found))
         columns = {name: c for name, c in self.rows.numbers.items() if name in net.densities}
         plain, blocks = net.numbers.terms(columns, self.known)
@@ -201,7 +201,7 @@ class EvidenceBatch:
             start = np.arange(len(logs)) * logs.shape[1]
             own = logs.ravel()[place + _as_rows(start, place.ndim)]
             for name in left:
-                if name in marks:  # a combination that a row does not have may be likelier by far
+                if name in marks:  # a combination that contradicts the row may have a far larger likelihood
                     own = np.where(_over((name,), marks[name], left) > 0, own, -np.inf)
             logged.append((left, own))
         with np.errstate(divide="ignore"):
@@ -209,28 +209,28 @@ class EvidenceBatch:
                 log += np.log(table)
             for own in (own for scope, own in logged if not scope):
                 log += own
-            named, told = [(s, t) for s, t in factors if s], [(s, t) for s, t in logged if s]
-            if told:
-                named = [*((scope, np.log(table)) for scope, table in named), *told]
-        algebra = _Logs if told else _Products
-        shares = _calibrated(algebra, self.cliques, self.parent, self.net.sizes, named, log)
-        cliques = list(zip(self.cliques, shares, strict=True))
-        return Posterior(self.places, log, self.open, cliques, bool(told), blocks, self.relevant)
+            named, numeric = [(s, t) for s, t in factors if s], [(s, t) for s, t in logged if s]
+            if numeric:
+                named = [*((scope, np.log(table)) for scope, table in named), *numeric]
+        algebra = _Logs if numeric else _Products
+        tables = _calibrated(algebra, self.cliques, self.parent, self.net.sizes, named, log)
+        cliques = list(zip(self.cliques, tables, strict=True))
+        return Posterior(self.places, log, self.open, cliques, bool(numeric), blocks, self.relevant)
 
     def _marks(self) -> dict[str, Floats]:
-        """Observed values of nodes that are open because other rows of the batch lack them."""
+        """Return the observed values of nodes that are open because other rows of the batch lack them."""
         found = {}
         for name in self.open:
-            known = self.there[name]
+            known = self.observed[name]
             if known.any():
                 found[name] = np.ones((self.rows.n_rows, self.net.sizes[name]))
                 found[name][known] = np.eye(self.net.sizes[name])[self.rows.codes[name][known]]
         return found
 
     def places_in(self, variables: tuple[str, ...]) -> tuple[tuple[str, ...], NDArray[np.intp]]:
-        """Where in a flat table over some variables the rows look, (rows, open variables)."""
+        """Return the positions of the rows in a flat table over some variables, (rows, open variables)."""
         left = self._open_of(variables)
-        if variables not in self._laid:
+        if variables not in self._positions:
             place = np.zeros((self.rows.n_rows, *[1] * len(left)), dtype=np.intp)
             for v in variables:
                 size = self.net.sizes[v]
@@ -241,25 +241,25 @@ class EvidenceBatch:
                 else:
                     code = _as_rows(np.minimum(self.rows.codes[v], size - 1).astype(np.intp), 1 + len(left))
                 place = place * size + code
-            self._laid[variables] = place
-        return left, self._laid[variables]
+            self._positions[variables] = place
+        return left, self._positions[variables]
 
 
 # -- messages between cliques ------------------------------------------------------------
 #
-# By products where nominal nodes alone speak, in logs where numeric ones do: these may speak for and against by
-# thousands of nats, and in logs, what one clique takes for impossible another can still outvote.
+# Products of probabilities if all factors come from nominal nodes, sums of logs otherwise: the likelihoods of numeric
+# nodes may differ by thousands of nats, and products of probabilities would underflow.
 
 Cliques = Sequence[tuple[str, ...]]
 
 
 def _as_rows(column: NDArray[Any], ndim: int) -> NDArray[Any]:
-    """A number a row, to be laid beside a table with more axes."""
+    """Reshape one number for each row to broadcast with a table that has more axes."""
     return column.reshape(-1, *[1] * (ndim - 1))
 
 
 def _over(scope: Sequence[str], table: Floats, clique: Sequence[str]) -> Floats:
-    """A table (rows, scope) with the axes of a clique."""
+    """Return a table (rows, scope) with the axes of a clique."""
     moved = table.transpose([0, *(scope.index(v) + 1 for v in clique if v in scope)])
     sizes = iter(moved.shape[1:])
     return moved.reshape([len(table), *(next(sizes) if v in scope else 1 for v in clique)])
@@ -274,7 +274,7 @@ def _shared(cliques: Cliques, parent: Sequence[int], i: int) -> tuple[str, ...]:
 
 
 def _log_sum(logs: Floats, axis: tuple[int, ...]) -> Floats:
-    """The log of a sum, from logs."""
+    """Return the log of a sum of exponentials."""
     if not axis:
         return logs
     most = logs.max(axis=axis, keepdims=True)
@@ -284,7 +284,7 @@ def _log_sum(logs: Floats, axis: tuple[int, ...]) -> Floats:
 
 
 class _Products:
-    """Tables multiplied as they are."""
+    """Message passing with products of probabilities."""
 
     one, combine = 1.0, np.multiply
 
@@ -307,7 +307,7 @@ class _Products:
 
 
 class _Logs:
-    """Tables as logs: products are sums."""
+    """Message passing with sums of logs."""
 
     one, combine, total = 0.0, np.add, staticmethod(_log_sum)
 
@@ -333,8 +333,8 @@ def _calibrated(
     factors: Sequence[Scoped],
     log: Floats,
 ) -> list[Floats]:
-    """P(clique | row) of each clique, or its log; adds the log of what was divided out to `log`, (rows,)."""
-    own: list[list[Scoped]] = [[] for _ in cliques]  # each factor with the first clique that has all its variables
+    """Return P(clique | row) of each clique, or its log; add log P(row) to `log`, (rows,)."""
+    own: list[list[Scoped]] = [[] for _ in cliques]  # each factor belongs to the first clique with all its variables
     for scope, table in factors:
         own[next(i for i, clique in enumerate(cliques) if set(scope) <= set(clique))].append((scope, table))
     tables: list[Floats] = [np.empty(0)] * len(cliques)

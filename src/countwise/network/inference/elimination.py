@@ -1,4 +1,4 @@
-"""Variable elimination: factors are multiplied and summed, one variable after the other."""
+"""Variable elimination: factors are multiplied and summed out, one variable at a time."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from countwise.network.inference.factors import Potential, scaled_product
 
 __all__ = ["MOST_CELLS", "Elimination", "EliminationStep", "elimination_order", "neighbors", "refuse_wide"]
 
-MOST_CELLS = 1 << 26  # of a factor on the way: half a gigabyte
+MOST_CELLS = 1 << 26  # the largest intermediate factor: half a gigabyte
 
 
 @dataclass(frozen=True, slots=True)
 class EliminationStep:
-    """One variable eliminated: the factors that have it, and what their product sums to."""
+    """The elimination of one variable: the factors that contain it, and the sum of their product."""
 
     variable: str
     used: tuple[Potential, ...]
@@ -28,28 +28,28 @@ class EliminationStep:
 def elimination_order(
     near: Mapping[str, set[str]], sizes: Mapping[str, int], gone: Iterable[str]
 ) -> tuple[list[str], int]:
-    """In which order to eliminate, and the cells of the largest factor on the way.
+    """Return an elimination order, and the number of cells of the largest intermediate factor.
 
-    Next is the variable whose neighbors need fewest new connections (min-fill), of equals the one that makes the
-    smallest factor, then the first by name.
+    The next variable is the one whose neighbors need the fewest new edges (min-fill). Ties go to the smallest
+    resulting factor, then to the first name.
     """
-    names = sorted(near)  # so that of equals the first by name has the least number
+    names = sorted(near)  # ties go to the first name
     place = {node: i for i, node in enumerate(names)}
     left = [{place[other] for other in near[node]} for node in names]
     bits = [sum(1 << one for one in around) for around in left]
     size = [sizes[node] for node in names]
 
     def cost(node: int) -> tuple[int, int, int]:
-        around, mask, lacking, cells = left[node], bits[node], 0, size[node]
+        around, mask, fill, cells = left[node], bits[node], 0, size[node]
         for one in around:
-            lacking += len(around) - 1 - (mask & bits[one]).bit_count()
+            fill += len(around) - 1 - (mask & bits[one]).bit_count()
             cells *= size[one]
-        return lacking, cells, node  # each connection that is lacking was met from both ends
+        return fill, cells, node  # each missing edge is counted from both ends
 
     costs = {node: cost(node) for node in map(place.__getitem__, gone)}
     order, most = [], 1
     while costs:
-        lacking, cells, best = min(costs.values())
+        fill, cells, best = min(costs.values())
         del costs[best]
         most = max(most, cells)
         changed = set(left[best])
@@ -57,7 +57,7 @@ def elimination_order(
             left[one] |= left[best]
             left[one] -= {best, one}
             bits[one] = (bits[one] | bits[best]) & ~(1 << best | 1 << one)
-            if lacking:
+            if fill:
                 changed |= left[one]
         for one in changed & costs.keys():
             costs[one] = cost(one)
@@ -66,16 +66,16 @@ def elimination_order(
 
 
 def refuse_wide(cells: int, what: str = "The query") -> None:
-    """Refuse what would need too large a table, before anything is multiplied."""
+    """Raise an error if a table would be too large, before any multiplication."""
     if cells > MOST_CELLS:
         raise OptionError(
-            f"{what} needs a table of {cells:,} cells on the way; at most {MOST_CELLS:,} are allowed.",
-            hint="ask by sampling: method='likelihood_weighting' or 'gibbs'.",
+            f"{what} needs an intermediate table of {cells:,} cells; at most {MOST_CELLS:,} are supported.",
+            hint="use sampling: method='likelihood_weighting' or method='gibbs'.",
         )
 
 
 def neighbors(scopes: Iterable[Sequence[str]], among: Iterable[str] = ()) -> dict[str, set[str]]:
-    """The variables with which each shares a scope; those of `among` come first, even if none has them."""
+    """Return the variables that share a scope with each variable; the variables of `among` come first."""
     near: dict[str, set[str]] = {v: set() for v in among}
     for scope in scopes:
         for v in scope:
@@ -84,17 +84,17 @@ def neighbors(scopes: Iterable[Sequence[str]], among: Iterable[str] = ()) -> dic
 
 
 class Elimination:
-    """A query by elimination from factors with the evidence put in; or the largest instead of sums, as MPE needs."""
+    """A query by variable elimination on reduced factors; `largest` maximizes instead of summing (MPE)."""
 
-    def __init__(self, factors: Sequence[Potential], asked: Sequence[str], *, largest: bool = False) -> None:
-        self.asked, self.largest = tuple(asked), largest
+    def __init__(self, factors: Sequence[Potential], queried: Sequence[str], *, largest: bool = False) -> None:
+        self.queried, self.largest = tuple(queried), largest
         sizes = {v: n for f in factors for v, n in zip(f.variables, f.table.shape, strict=True)}
         near = neighbors(factor.variables for factor in factors)
-        self.order, cells = elimination_order(near, sizes, [v for v in sizes if v not in asked])
-        whole = int(np.prod([sizes[v] for v in asked if v in sizes], dtype=np.float64))
+        self.order, cells = elimination_order(near, sizes, [v for v in sizes if v not in queried])
+        whole = int(np.prod([sizes[v] for v in queried if v in sizes], dtype=np.float64))
         refuse_wide(max(cells, whole))
         self.steps: list[EliminationStep] = []
-        self.log = 0.0  # of what was divided out of numbers that would else have vanished
+        self.log = 0.0  # of the factor divided out to avoid underflow
         self.result = self._run(list(factors))
 
     def _run(self, factors: list[Potential]) -> Potential:
@@ -106,7 +106,7 @@ class Elimination:
             self.steps.append(EliminationStep(variable, tuple(used), made))
             factors.append(made)
         found = self._multiplied(factors)
-        order = tuple(v for v in self.asked if v in found.variables)
+        order = tuple(v for v in self.queried if v in found.variables)
         return Potential(order, np.ascontiguousarray(found.over(order)) if order else found.table)
 
     def _multiplied(self, factors: Sequence[Potential]) -> Potential:
@@ -115,7 +115,7 @@ class Elimination:
         return found
 
     def explanation(self) -> dict[str, Any]:
-        """The most probable values of what was eliminated, last first; for the largest."""
+        """Return the most probable values of the eliminated variables, by backtracking; for `largest`."""
         known: dict[str, Any] = {}
         for step in reversed(self.steps):
             table = scaled_product(step.used)[0].given(known)

@@ -1,4 +1,4 @@
-"""The working of a query by variable elimination: tables, products, sums, and how they are normalized."""
+"""The working of a query by variable elimination: factors, products, sums and normalization."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from countwise.working.numbers import number, percent
 
 __all__ = ["explain_elimination"]
 
-_MOST_TABLES = 12  # more are written only where they are used
+_MOST_TABLES = 12  # more factors are shown only where they are used
 _MOST_IN_A_LINE = 6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Named:
-    """A factor, how it is called, and the node whose table it is, if it is one."""
+    """A factor, its name, and the node whose CPT it is, if any."""
 
     name: str
     factor: Potential
@@ -32,34 +32,34 @@ class _Named:
 
 
 def explain_elimination(
-    net: Net, asked: str | Sequence[str], known: Mapping[str, Any] | None = None, *, most_cells: int = 64
+    net: Net, queried: str | Sequence[str], known: Mapping[str, Any] | None = None, *, most_cells: int = 64
 ) -> Account:
-    """Explain a query by variable elimination, with every table on the way.
+    """Explain a query by variable elimination, with every intermediate table.
 
-    P(asked | known) is proportional to the sum over all other nodes of the product of all tables. A node is summed
-    out as soon as the tables that have it are multiplied. Tables that cannot matter are left out, and it is said why.
+    P(queried | known) is proportional to the sum, over all other nodes, of the product of all factors. A node is
+    summed out as soon as the factors that contain it are multiplied. Irrelevant factors are ignored, with the reason.
     """
-    net.query(asked, known)  # what cannot be asked is refused where it always is
-    return _EliminationWorking(net, net.graph.known(asked), dict(known or {}), most_cells).account()
+    net.query(queried, known)  # raises the usual errors for an invalid query
+    return _EliminationWorking(net, net.graph.known(queried), dict(known or {}), most_cells).account()
 
 
 class _EliminationWorking:
-    """A query, from the tables to the answer."""
+    """The working of one query."""
 
-    def __init__(self, net: Net, asked: Sequence[str], known: Mapping[str, Any], most_cells: int) -> None:
-        self.net, self.asked, self.most_cells = net, asked, most_cells
+    def __init__(self, net: Net, queried: Sequence[str], known: Mapping[str, Any], most_cells: int) -> None:
+        self.net, self.queried, self.most_cells = net, queried, most_cells
         self.codes, self.numbers = net.evidence(known)
         self.hard = {name: int(code) for name, code in self.codes.items() if np.ndim(code) == 0}
         self.soft = [name for name in self.codes if name not in self.hard]
         self.events = ", ".join(_event(net, name, known[name], self.hard) for name in known)
-        self.query = f"P({', '.join(asked)}{f' | {self.events}' if self.events else ''})"
-        self.relevant = net.graph.ancestors({*asked, *self.codes, *self.numbers})
+        self.query = f"P({', '.join(queried)}{f' | {self.events}' if self.events else ''})"
+        self.relevant = net.graph.ancestors({*queried, *self.codes, *self.numbers})
         weights = [_Named(f"w({name})", Potential((name,), self.codes[name])) for name in self.soft]
-        every = [*self._tables(), *weights, *self._of_numbers()]
-        joined = _joined(every, asked)
+        every = [*self._tables(), *weights, *self._likelihoods()]
+        joined = _joined(every, queried)
         self.factors = [named for named in every if set(named.factor.variables) & joined]
         self.constants = [named for named in every if not set(named.factor.variables) & joined]
-        self.work = Elimination([named.factor for named in self.factors], asked)
+        self.work = Elimination([named.factor for named in self.factors], queried)
         self.names = {id(named.factor): named.name for named in self.factors}
         for i, step in enumerate(self.work.steps, 1):
             self.names[id(step.made)] = f"f{i}({', '.join(step.made.variables)})"
@@ -75,8 +75,8 @@ class _EliminationWorking:
                 found.append(_Named(_written("P", [self._put(name)], above), factor, name))
         return found
 
-    def _of_numbers(self) -> list[_Named]:
-        """How likely the numbers are that are known; those that depend on each other together."""
+    def _likelihoods(self) -> list[_Named]:
+        """Return the likelihoods of observed numbers; linked nodes are combined."""
         found = []
         linked = {name: block for block in self.net.numbers.blocks for name in block}
         groups: dict[Any, list[str]] = {}
@@ -91,55 +91,58 @@ class _EliminationWorking:
         return found
 
     def _put(self, name: str) -> str:
-        """A node, with its value where it is known."""
+        """Return a node, with its value if it is observed."""
         return f"{name} = {self.net.values(name)[self.hard[name]]}" if name in self.hard else name
 
     # -- sections ------------------------------------------------------------------------
 
     def account(self) -> Account:
-        """All of it."""
+        """Return the complete working."""
         table = self.work.result.table
         total = float(table.sum())
-        shares = table / total
-        cells = itertools.product(*(self.net.values(name) for name in self.asked))
+        normalized = table / total
+        cells = itertools.product(*(self.net.values(name) for name in self.queried))
         posterior = {
-            cell if len(self.asked) > 1 else cell[0]: float(p) for cell, p in zip(cells, shares.ravel(), strict=True)
+            cell if len(self.queried) > 1 else cell[0]: float(p)
+            for cell, p in zip(cells, normalized.ravel(), strict=True)
         }
         if len(self.factors) <= _MOST_TABLES:
             tables = [self._table(named) for named in self.factors]
         else:
-            words = f"There are {len(self.factors)}; each is written where it is used."
-            tables = [Section("The tables", Grid({}), (words,))]
+            line = f"There are {len(self.factors)} factors; each is shown where it is used."
+            tables = [Section("Factors", Grid({}), (line,))]
         sections = [self._opening(), *tables, *map(self._step, self.work.steps), self._ending(total)]
         answer = f"{self.query}: {_in_a_line(posterior)}."
         return Account(answer, max(posterior.values()), tuple(sections), tuple(self._notes()), posterior)
 
     def _opening(self) -> Section:
-        """What is summed, and what is left out."""
+        """Return the section on the factors that are used and ignored."""
         gone, graph = self.work.order, self.net.graph
         over = f"the sum over {', '.join(gone)} of " if gone else ""
         lines = [f"{self.query} is proportional to {over}{' · '.join(named.name for named in self.factors)}."]
         barren = [name for name in graph if name not in self.relevant]
         if barren:
-            lines.append(f"Left out as barren (neither asked nor known, nor is anything below): {', '.join(barren)}.")
+            lines.append(
+                f"Ignored as barren (neither the node nor a descendant is queried or observed): {', '.join(barren)}."
+            )
         used = {v for named in self.factors for v in named.factor.variables}
         apart = [n for n in self.net.tables if n in self.relevant and n not in used and n not in self.hard]
         if apart:
             given = f" given {', '.join([*self.hard, *self.numbers])}" if self.hard or self.numbers else ""
-            lines.append(f"Left out as d-separated from {', '.join(self.asked)}{given}: {', '.join(apart)}.")
+            lines.append(f"Ignored as d-separated from {', '.join(self.queried)}{given}: {', '.join(apart)}.")
         known = [*self.codes, *self.numbers]
-        sure = [*self.hard, *self.numbers]
-        idle = [name for name in known if graph.d_separated(self.asked, name, [k for k in sure if k != name])]
+        certain = [*self.hard, *self.numbers]
+        idle = [name for name in known if graph.d_separated(self.queried, name, [k for k in certain if k != name])]
         if idle:
             what = "it is d-separated" if len(idle) == 1 else "each is d-separated"
-            lines.append(f"Knowing {', '.join(idle)} changes nothing: {what} given what else is known.")
+            lines.append(f"The evidence on {', '.join(idle)} has no effect: {what} given the other evidence.")
         if self.constants:
-            told = ", ".join(named.name for named in self.constants)
-            lines.append(f"Left out as constants, the same for every value of {', '.join(self.asked)}: {told}.")
+            names = ", ".join(named.name for named in self.constants)
+            lines.append(f"Ignored as constants, equal for every value of {', '.join(self.queried)}: {names}.")
         return Section("The query", Grid({}), tuple(lines))
 
     def _table(self, named: _Named) -> Section:
-        """A table as it is given: a row for each combination of the parents, a column for each value."""
+        """Return a CPT: one row for each combination of the parents' values, one column for each value."""
         factor, node = named.factor, named.node
         if factor.table.size > self.most_cells:
             return Section(named.name, Grid({}), (self._size(factor),))
@@ -151,7 +154,7 @@ class _EliminationWorking:
         return Section(named.name, _grid(heads, [*self._combinations(above), *rows.T.tolist()]))
 
     def _step(self, step: EliminationStep) -> Section:
-        """One node summed out."""
+        """Return the section on the elimination of one node."""
         made, names = step.made, [self.names[id(factor)] for factor in step.used]
         title = (
             f"Eliminate {step.variable}: {' · '.join(names)}, summed over {step.variable}, is {self.names[id(made)]}"
@@ -163,42 +166,42 @@ class _EliminationWorking:
         columns = list(zip(names, step.used, strict=True))
         if len(columns) > 1:
             columns.append(("product", whole))
-        # a sum stands in the last of the lines that it is the sum of
+        # each sum is shown in the last of its rows
         size = whole.table.shape[whole.variables.index(step.variable)]
         sums: list[Any] = [x for total in made.table.ravel().tolist() for x in (*[None] * (size - 1), total)]
         return Section(title, self._grid(order, columns, {self.names[id(made)]: sums}))
 
     def _ending(self, total: float) -> Section:
-        """What is left, multiplied and normalized."""
+        """Return the section on the product and normalization of the remaining factors."""
         used = {id(factor) for step in self.work.steps for factor in step.used}
         every = [*(named.factor for named in self.factors), *(step.made for step in self.work.steps)]
         left = [factor for factor in every if id(factor) not in used]
         names = [self.names[id(factor)] for factor in left]
-        whole = Potential(tuple(self.asked), self.work.result.table)
-        title = f"What is left: {' · '.join(names)}"
+        whole = Potential(tuple(self.queried), self.work.result.table)
+        title = f"Remaining factors: {' · '.join(names)}"
         columns = [*zip(names, left, strict=True), *([("product", whole)] if len(left) > 1 else [])]
         exact = not (self.constants or self.soft or self.numbers)
         means = f" = P({self.events})" if exact and self.events else ""
         what = "products" if len(left) > 1 else "numbers"
-        divided = "so they are the answer" if number(total) == "1" else "each is divided by it"
-        line = f"The sum of the {what} is {number(total)}{means}; {divided}."
+        divided = ", so they are the result" if number(total) == "1" else "; each is divided by this sum"
+        line = f"The {what} sum to {number(total)}{means}{divided}."
         if whole.table.size > self.most_cells:
             return Section(title, Grid({}), (self._size(whole), line))
-        shares = {self.query: (whole.table / total).ravel().tolist()}
-        return Section(title, self._grid(whole.variables, columns, shares), (line,))
+        posterior = {self.query: (whole.table / total).ravel().tolist()}
+        return Section(title, self._grid(whole.variables, columns, posterior), (line,))
 
     def _notes(self) -> Iterable[str]:
         cells = [product(step.used).table.size for step in self.work.steps]
-        yield f"The largest table on the way has {max([self.work.result.table.size, *cells]):,} cells."
+        yield f"The largest intermediate table has {max([self.work.result.table.size, *cells]):,} cells."
         if self.numbers:
-            yield "p(...) is a density, divided by its largest value: what is divided out is the same in every line."
+            yield "p(...) is a density divided by its largest value; this constant is the same in every row."
         if self.soft:
             yield "w(...) are the weights of soft evidence."
 
     # -- tables --------------------------------------------------------------------------
 
     def _combinations(self, variables: Sequence[str]) -> list[list[str]]:
-        """A column of values for each variable, the last running fastest."""
+        """Return a column of values for each variable; the last varies fastest."""
         rows = list(itertools.product(*(map(str, self.net.values(name)) for name in variables)))
         return [[row[j] for row in rows] for j in range(len(variables))]
 
@@ -208,7 +211,7 @@ class _EliminationWorking:
         factors: Sequence[tuple[str, Potential]],
         more: Mapping[str, Sequence[Any]] | None = None,
     ) -> Grid:
-        """A row for each combination of values, a column for each factor."""
+        """Return a table with one row for each combination of values and one column for each factor."""
         sizes = [len(self.net.values(name)) for name in variables]
         columns: list[Sequence[Any]] = list(self._combinations(variables))
         columns += [np.broadcast_to(factor.over(variables), sizes).ravel().tolist() for _, factor in factors]
@@ -217,11 +220,12 @@ class _EliminationWorking:
 
     def _size(self, factor: Potential) -> str:
         by = " × ".join(f"{name} ({n})" for name, n in zip(factor.variables, factor.table.shape, strict=True))
-        return f"{by}: {factor.table.size:,} cells, more than the {self.most_cells} that are written out."
+        more = f", more than the {self.most_cells} that are shown" if factor.table.size > self.most_cells else ""
+        return f"{by}: {factor.table.size:,} cells{more}."
 
 
 def _grid(heads: Sequence[str], columns: Sequence[Sequence[Any]]) -> Grid:
-    """Columns under heads that may be alike: a node can be called "product"."""
+    """Return columns under headings that may repeat: a node may be named "product"."""
     found: dict[str, Sequence[Any]] = {}
     for head, column in zip(heads, columns, strict=True):
         while head in found:
@@ -240,23 +244,23 @@ def _event(net: Net, name: str, value: Any, hard: Mapping[str, int]) -> str:
     return f"{name} = {value}" if name in hard else f"{name} by weights"
 
 
-def _joined(factors: Sequence[_Named], asked: Sequence[str]) -> set[str]:
-    """The variables that factors join to those asked."""
-    found, scopes = set(asked), [set(named.factor.variables) for named in factors]
+def _joined(factors: Sequence[_Named], queried: Sequence[str]) -> set[str]:
+    """Return the variables that factors connect to the queried ones."""
+    found, scopes = set(queried), [set(named.factor.variables) for named in factors]
     while more := {v for scope in scopes if scope & found for v in scope} - found:
         found |= more
     return found
 
 
-def _in_a_line(shares: Mapping[Any, float]) -> str:
-    """Probabilities in a line: all if they are few, else the largest, saying of how many."""
+def _in_a_line(posterior: Mapping[Any, float]) -> str:
+    """Format probabilities in one line: all if there are few, otherwise the largest and their number."""
 
-    def words(key: Any, p: float) -> str:
+    def text(key: Any, p: float) -> str:
         shown = ", ".join(map(str, key)) if isinstance(key, tuple) else str(key)
         return f"{shown} {percent(p, certain=p in (0.0, 1.0))}"
 
-    if len(shares) <= _MOST_IN_A_LINE:
-        joint = any(isinstance(key, tuple) for key in shares)
-        return ("; " if joint else ", ").join(words(key, p) for key, p in shares.items())
-    best = max(shares, key=lambda key: shares[key])
-    return f"{words(best, shares[best])}, the most probable of {len(shares)}"
+    if len(posterior) <= _MOST_IN_A_LINE:
+        joint = any(isinstance(key, tuple) for key in posterior)
+        return ("; " if joint else ", ").join(text(key, p) for key, p in posterior.items())
+    best = max(posterior, key=lambda key: posterior[key])
+    return f"{text(best, posterior[best])}, the most probable of {len(posterior)}"

@@ -1,4 +1,4 @@
-"""Factors: tables over nominal variables, multiplied, summed and reduced."""
+"""Factors over nominal variables: products, sums and reductions."""
 
 from __future__ import annotations
 
@@ -11,43 +11,43 @@ from countwise._typing import Floats
 
 __all__ = ["TINY", "Potential", "product", "scaled_product"]
 
-TINY = 1e-100  # a product of which nothing is larger is scaled up before it vanishes
+TINY = 1e-100  # a product whose largest entry is smaller is rescaled to avoid underflow
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Potential:
-    """A number for each combination of values of some variables: a table with an axis for each."""
+    """A factor: a number for each combination of values of some variables, one axis for each variable."""
 
     variables: tuple[str, ...]
     table: Floats
 
     def over(self, variables: Sequence[str]) -> Floats:
-        """The table with axes in another order, of length 1 where it has none."""
+        """Return the table with its axes in another order, with length 1 for other variables."""
         place = {v: i for i, v in enumerate(self.variables)}
         moved = self.table.transpose([place[v] for v in variables if v in place])
         sizes = iter(moved.shape)
         return moved.reshape([next(sizes) if v in place else 1 for v in variables])
 
     def without(self, *gone: str, largest: bool = False) -> Potential:
-        """The sum over some variables, or the largest number."""
+        """Sum out some variables, or maximize over them."""
         axes = tuple(i for i, v in enumerate(self.variables) if v in gone)
         table = self.table.max(axis=axes) if largest else self.table.sum(axis=axes)
         return Potential(tuple(v for v in self.variables if v not in gone), table)
 
     def given(self, codes: Mapping[str, int]) -> Potential:
-        """Only the numbers for values that are known."""
+        """Reduce the factor to the given values."""
         place = tuple(codes.get(v, slice(None)) for v in self.variables)
         left = tuple(v for v in self.variables if v not in codes)
         return Potential(left, np.asarray(self.table[place], dtype=np.float64, order="C"))
 
 
 def product(factors: Iterable[Potential]) -> Potential:
-    """All factors multiplied, over all their variables in the order in which they are met."""
+    """Multiply all factors, over all their variables in order of appearance."""
     return scaled_product(factors, 0.0)[0]
 
 
 def scaled_product(factors: Iterable[Potential], tiny: float = TINY) -> tuple[Potential, float]:
-    """The same, but for its scale if it is tiny: many small numbers would else vanish; and the log of the scale."""
+    """Multiply all factors, rescaled if the product is tiny, to avoid underflow; also return the log of the scale."""
     every = list(factors)
     variables = tuple(dict.fromkeys(v for factor in every for v in factor.variables))
     table: Floats = np.ones(())

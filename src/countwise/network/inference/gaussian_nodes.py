@@ -17,7 +17,7 @@ __all__ = ["BlockTerm", "Numbers", "as_linear"]
 
 
 def as_linear(density: Any) -> LinearDensity | None:
-    """A Gaussian as a line without slopes; None for other densities."""
+    """Return a Gaussian as a regression without slopes; None for other densities."""
     if not density.linear:
         return None
     if isinstance(density, LinearDensity):
@@ -28,18 +28,18 @@ def as_linear(density: Any) -> LinearDensity | None:
 
 @dataclass(frozen=True, eq=False)
 class BlockTerm:
-    """Numeric nodes that are linked, some of them missing."""
+    """The likelihood of linked Gaussian nodes of which some are missing."""
 
     names: tuple[str, ...]  # the nodes, parents first
     scope: tuple[str, ...]  # the nominal nodes that they depend on
-    logs: Floats  # log density of the numbers that are known, (rows, combinations of the scope)
-    after: Floats  # means of all, given those that are known, (rows, combinations, nodes)
-    left: Floats  # the covariance that remains, (combinations, nodes, nodes)
-    own: Mapping[str, Indices]  # of each node, for each combination of the scope, that of its own nominal parents
+    logs: Floats  # log density of the observed nodes, (rows, combinations of the scope)
+    after: Floats  # conditional means of all nodes given the observed ones, (rows, combinations, nodes)
+    left: Floats  # their conditional covariance, (combinations, nodes, nodes)
+    own: Mapping[str, Indices]  # for each node: the combination of its nominal parents, by combination of the scope
 
 
 class Numbers:
-    """The numeric nodes of a network, with densities over the combinations of their nominal parents' values."""
+    """The numeric nodes of a network, with densities for the combinations of their nominal parents' values."""
 
     def __init__(self, graph: Graph, sizes: Mapping[str, int], densities: Mapping[str, Any]) -> None:
         self.graph, self.sizes, self.densities = graph, sizes, densities
@@ -48,11 +48,11 @@ class Numbers:
         self.linked = tuple(name for block in self.blocks if len(block) > 1 for name in block)
 
     def nominal_parents(self, name: str) -> tuple[str, ...]:
-        """The nominal parents."""
+        """Return the nominal parents of a node."""
         return tuple(p for p in self.graph.parents[name] if p in self.sizes)
 
     def _blocks(self) -> list[tuple[str, ...]]:
-        """Gaussians that hang together by arcs between them, parents first."""
+        """Return the groups of Gaussian nodes that are connected by arcs between them, parents first."""
         order = [name for name in self.graph.order() if name in self.lines]
         block = {name: {name} for name in order}
         for name in order:
@@ -66,9 +66,10 @@ class Numbers:
     def terms(
         self, columns: Mapping[str, Floats], known: set[str] | None = None
     ) -> tuple[list[tuple[tuple[str, ...], Floats]], list[BlockTerm]]:
-        """Log-likelihoods of the numbers of rows, each (rows, combinations of a scope), and blocks with missing ones.
+        """Return the log-likelihoods of numeric nodes, each (rows, combinations of a scope), and incomplete blocks.
 
-        NaN is missing, as is a number without a column; `known` are the linked ones that every row has.
+        NaN means missing, as does a node without a column; `known` are the linked nodes that are observed in every
+        row.
         """
         known = set(columns) if known is None else known
         plain: list[tuple[tuple[str, ...], Floats]] = []
@@ -79,33 +80,33 @@ class Numbers:
                 density.add_log_prob(columns[name], logs)
                 plain.append((self.nominal_parents(name), logs))
         for block in self.blocks:
-            there = [name for name in block if name in known]
-            if len(block) == 1 or not there:
+            observed = [name for name in block if name in known]
+            if len(block) == 1 or not observed:
                 continue
-            relevant = [name for name in block if name in self.graph.ancestors(there)]
-            if len(relevant) == len(there):
-                lines = [(self.lines[n], self.nominal_parents(n), columns[n]) for n in there]
+            relevant = [name for name in block if name in self.graph.ancestors(observed)]
+            if len(relevant) == len(observed):
+                lines = [(self.lines[n], self.nominal_parents(n), columns[n]) for n in observed]
                 plain += [(above, line.log_prob(y, [columns[p] for p in line.numbers])) for line, above, y in lines]
             else:
-                hidden.append(self._of_block(relevant, there, columns))
+                hidden.append(self._of_block(relevant, observed, columns))
         return plain, hidden
 
-    def _of_block(self, names: Sequence[str], there: Sequence[str], columns: Mapping[str, Floats]) -> BlockTerm:
+    def _of_block(self, names: Sequence[str], observed: Sequence[str], columns: Mapping[str, Floats]) -> BlockTerm:
         scope = tuple(node for node in self.graph if any(node in self.nominal_parents(name) for name in names))
         cells = int(np.prod([self.sizes[v] for v in scope], dtype=np.float64))
-        refuse_wide(cells * len(names) ** 2, "Gaussians with missing values")
+        refuse_wide(cells * len(names) ** 2, "A group of Gaussian nodes with missing values")
         own = {name: self.combinations(scope, self.nominal_parents(name)) for name in names}
         mean, covariance = block_moments(names, self.lines, own, cells)
-        told = [n for n in there if not self.lines[n].constant]
-        places = np.array([names.index(n) for n in told], dtype=np.intp)
-        values = np.empty((len(next(iter(columns.values()))), len(told)))
-        for j, n in enumerate(told):
+        varying = [n for n in observed if not self.lines[n].constant]
+        places = np.array([names.index(n) for n in varying], dtype=np.intp)
+        values = np.empty((len(next(iter(columns.values()))), len(varying)))
+        for j, n in enumerate(varying):
             values[:, j] = columns[n]
         logs, after, left = block_log_likelihood(places, values, mean, covariance)
         return BlockTerm(tuple(names), scope, logs, after, left, own)
 
     def combinations(self, scope: Sequence[str], parents: Sequence[str]) -> Indices:
-        """For each combination of a scope's values, that of some nodes within it."""
+        """Return, for each combination of a scope's values, the combination of some nodes within it."""
         shape = [self.sizes[v] for v in scope]
         grid = np.indices(shape).reshape(len(shape), -1) if shape else np.zeros((0, 1), dtype=np.int64)
         key = np.zeros(grid.shape[1], dtype=np.int64)
@@ -114,12 +115,12 @@ class Numbers:
         return key
 
     def moments(self, name: str, known: Mapping[str, float]) -> tuple[tuple[str, ...], Floats, Floats]:
-        """The nominal nodes that a node depends on, and its mean and variance in each combination of their values."""
+        """Return the nominal nodes that a node depends on, and its mean and variance for each combination of them."""
         if name in self.lines:
             block = next(b for b in self.blocks if name in b)
-            there = [n for n in block if n in known and n != name]
-            relevant = [n for n in block if n in self.graph.ancestors([name, *there])]
-            term = self._of_block(relevant, there, {n: np.array([known.get(n, np.nan)]) for n in relevant})
+            observed = [n for n in block if n in known and n != name]
+            relevant = [n for n in block if n in self.graph.ancestors([name, *observed])]
+            term = self._of_block(relevant, observed, {n: np.array([known.get(n, np.nan)]) for n in relevant})
             at = relevant.index(name)
             return term.scope, term.after[0, :, at], np.maximum(term.left[:, at, at], 0.0)
         return self.nominal_parents(name), *self.densities[name].mean_and_variance()

@@ -1,4 +1,4 @@
-"""The junction tree: cliques that pass messages, and all marginals after two passes."""
+"""Junction tree: cliques that pass messages; two passes give all marginals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Junction", "joined_cliques"]
 
 
 class Junction:
-    """Cliques of the moral graph in a tree: those that share a variable are connected by others that have it."""
+    """The cliques of the triangulated moral graph in a tree with the running intersection property."""
 
     def __init__(self, near: Mapping[str, set[str]], sizes: Mapping[str, int]) -> None:
         self.sizes = dict(sizes)
@@ -31,7 +31,7 @@ class Junction:
         self._variables = tuple(near)
 
     def _edge(self, i: int) -> _Edge:
-        """How messages pass between a clique and the one above it: cliques have their variables in one order."""
+        """Return the axes and shapes of messages between a clique and its parent."""
         up = self.parent[i]
         if up < 0:
             return _Edge((), (), [], [])
@@ -45,7 +45,7 @@ class Junction:
         )
 
     def _where(self) -> dict[str, tuple[int, tuple[int, ...]]]:
-        """Of each variable the smallest clique that has it, and the axes of the others there."""
+        """Return the smallest clique of each variable, and the axes of the other variables in it."""
         found: dict[str, tuple[int, tuple[int, ...]]] = {}
         for i in sorted(range(len(self.cliques)), key=lambda i: int(np.prod(self._shapes[i]))):
             for k, v in enumerate(self.cliques[i]):
@@ -54,7 +54,7 @@ class Junction:
         return found
 
     def _view(self, variables: tuple[str, ...]) -> _View:
-        """Which clique a factor belongs to, and how its table is laid out there."""
+        """Return the clique of a factor, and the layout of its table there."""
         if variables not in self._views:
             at = next(i for i, clique in enumerate(self._sets) if clique.issuperset(variables))
             clique = self.cliques[at]
@@ -64,7 +64,7 @@ class Junction:
         return self._views[variables]
 
     def marginals(self, factors: Sequence[Potential]) -> tuple[dict[str, Floats], float]:
-        """P(variable | evidence) of every variable, and log P(evidence), which is put in as weights of values."""
+        """Return P(variable | evidence) of every variable, and log P(evidence); evidence is among the factors."""
         tables = [np.ones(shape) for shape in self._shapes]
         scale = 0.0
         for factor in factors:
@@ -82,12 +82,12 @@ class Junction:
         found: dict[str, Floats] = {}
         for v in self._variables:
             i, others = self._smallest[v]
-            share = np.add.reduce(tables[i], axis=others)
-            found[v] = share / share.sum()
+            total = np.add.reduce(tables[i], axis=others)
+            found[v] = total / total.sum()
         return found, log
 
     def _collected(self, tables: list[Floats]) -> tuple[list[Floats], float]:
-        """Messages passed towards the first clique, what each has sent, and the log of what was divided out."""
+        """Pass messages toward the root; return the messages and the log of the total."""
         sent: list[Floats] = [tables[0]] * len(tables) if tables else []
         log = 0.0
         for i in reversed(range(len(tables))):
@@ -104,7 +104,7 @@ class Junction:
         return sent, log
 
     def _distributed(self, tables: list[Floats], sent: Sequence[Floats]) -> None:
-        """Messages passed back: every clique learns what the others know, beside what it has sent itself."""
+        """Pass messages back from the root, divided by the messages that each clique sent."""
         for i, edge in enumerate(self._edges):
             up = self.parent[i]
             if up < 0:
@@ -114,7 +114,7 @@ class Junction:
 
 
 class _Edge(NamedTuple):
-    """A clique and the one above it: the axes of each that they do not share, and those shared laid out in each."""
+    """A clique and its parent: the axes of each that are not shared, and the shape of a message in each."""
 
     gone: tuple[int, ...]
     gone_above: tuple[int, ...]
@@ -123,7 +123,7 @@ class _Edge(NamedTuple):
 
 
 class _View(NamedTuple):
-    """Where a factor belongs, the order of its axes there, and its shape, of length 1 where it has no axis."""
+    """The clique of a factor, the order of its axes there, and its shape, with length 1 for other variables."""
 
     clique: int
     axes: tuple[int, ...]
@@ -131,7 +131,7 @@ class _View(NamedTuple):
 
 
 def _cliques(near: Mapping[str, set[str]], order: Sequence[str]) -> list[tuple[str, ...]]:
-    """The largest sets of variables that are together when one of them is eliminated."""
+    """Return the maximal sets of variables that occur together during the elimination."""
     left = {node: set(others) for node, others in near.items()}
     found: list[set[str]] = []
     for node in order:
@@ -147,22 +147,22 @@ def _cliques(near: Mapping[str, set[str]], order: Sequence[str]) -> list[tuple[s
 
 
 def joined_cliques(near: Mapping[str, set[str]], order: Sequence[str]) -> tuple[list[tuple[str, ...]], list[int]]:
-    """Cliques in a tree: each behind the one above it, and which that is; -1 for the first of each part.
+    """Return the cliques, each after its parent, and the position of the parent; -1 for the root of each component.
 
-    The tree is one of those in which neighbors share most in all. Only then do the cliques with a variable hang
-    together by others that have it; the order of elimination alone does not ensure that.
+    The tree is a maximum spanning tree by the number of shared variables. This ensures the running intersection
+    property, which the elimination order alone does not.
     """
     cliques = _cliques(near, order)
     sets = [set(clique) for clique in cliques]
-    shares, above = [0] * len(cliques), [-1] * len(cliques)
+    sizes, above = [0] * len(cliques), [-1] * len(cliques)
     waiting = dict.fromkeys(range(len(cliques)))
     place: dict[int, int] = {}
     while waiting:
-        i = max(waiting, key=lambda j: shares[j])  # of equals the first
+        i = max(waiting, key=lambda j: sizes[j])  # ties: the first
         del waiting[i]
         place[i] = len(place)
         for j in waiting:
             shared = len(sets[i] & sets[j])
-            if shared > shares[j]:
-                shares[j], above[j] = shared, i
+            if shared > sizes[j]:
+                sizes[j], above[j] = shared, i
     return [cliques[i] for i in place], [place[above[i]] if above[i] >= 0 else -1 for i in place]

@@ -1,1 +1,1 @@
-"""Structure search: orderings, hill climbing, trees, and structures of classifiers."""
+"""Structure search: orderings, hill climbing, trees and structures around a class."""

@@ -1,4 +1,4 @@
-"""Structures by mutual information: trees (Chow and Liu), and around a class naive Bayes, TAN and k-dependence."""
+"""Structures from mutual information: Chow-Liu trees, naive Bayes, TAN and k-dependence."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from countwise.network.graph import Graph
 
 __all__ = ["augmented_tree", "chow_liu", "conditional_information", "k_dependence", "naive"]
 
-_TOGETHER = 4096  # pairs that are counted at a time
+_TOGETHER = 4096  # the number of pairs counted at once
 
 
 def conditional_information(families: Families, names: Sequence[str], target: str | None) -> Floats:
-    """The conditional mutual information of each two attributes given the class, in bits: I(a; b | class).
+    """Return the conditional mutual information of each pair of attributes given the class, in bits: I(a; b | class).
 
-    Of numeric attributes it is what knowing one gains of the log-likelihood of the other. It is minus infinity where
+    For numeric attributes it is the gain in the log-likelihood of one from knowing the other. It is minus infinity if
     neither may depend on the other, and 0 on the diagonal.
     """
     found = np.zeros((len(names), len(names)))
@@ -33,7 +33,7 @@ def conditional_information(families: Families, names: Sequence[str], target: st
 
 
 def _informations(families: Families, pairs: Sequence[tuple[str, str]], given: tuple[str, ...]) -> list[float]:
-    """The mutual information of each pair; pairs of nominal attributes are counted together."""
+    """Return the mutual information of each pair; pairs of nominal attributes are counted together."""
     found = [0.0] * len(pairs)
     names = []
     for i, (a, b) in enumerate(pairs):
@@ -44,17 +44,17 @@ def _informations(families: Families, pairs: Sequence[tuple[str, str]], given: t
     for start in range(0, len(names), _TOGETHER):
         part = names[start : start + _TOGETHER]
         tables = families.tables([(pairs[i][1], (*given, pairs[i][0])) for i in part])
-        alike: dict[tuple[int, ...], list[int]] = {}
+        by_shape: dict[tuple[int, ...], list[int]] = {}
         for place, table in enumerate(tables):
-            alike.setdefault(table.shape, []).append(place)
-        for places in alike.values():
-            for place, one in zip(places, _weighed(np.stack([tables[k] for k in places])), strict=True):
+            by_shape.setdefault(table.shape, []).append(place)
+        for places in by_shape.values():
+            for place, one in zip(places, _weighted_information(np.stack([tables[k] for k in places])), strict=True):
                 found[part[place]] = float(one)
     return found
 
 
-def _weighed(counts: NDArray[Any]) -> Floats:
-    """Mutual information within classes, weighted; counts (tables, classes if any, values of a, values of b)."""
+def _weighted_information(counts: NDArray[Any]) -> Floats:
+    """Return the weighted mutual information within classes; counts (tables, classes if any, a values, b values)."""
     counts = counts.reshape(len(counts), -1, *counts.shape[-2:])
     weight = counts.sum(axis=(2, 3))
     bits = np.asarray(mutual_information(counts))
@@ -64,9 +64,9 @@ def _weighed(counts: NDArray[Any]) -> Floats:
 def chow_liu(
     names: Sequence[str], information: Floats, root: str | None = None, last: Collection[str] = ()
 ) -> dict[str, str | None]:
-    """The tree of most mutual information: the parent of each node, None for the root (or else the first node).
+    """Return the tree with the largest total mutual information: the parent of each node, None for the root.
 
-    Nodes that no other may depend on are the last to join.
+    The root is the first node unless given. Nodes in `last` cannot have nominal children and join the tree last.
     """
     at = {name: i for i, name in enumerate(names)}
     first = names[0] if root is None else root
@@ -75,20 +75,20 @@ def chow_liu(
         free = [b for b in names if b not in parent]
         free = [b for b in free if b not in last] or free
         pairs = [(-information[at[a], at[b]], at[b], at[a]) for a in parent for b in free]
-        _, b, a = min(pairs)  # of equals the first by place
+        _, b, a = min(pairs)  # ties: the first by position
         parent[names[b]] = names[a]
     return {name: parent[name] for name in names}
 
 
 def naive(names: Sequence[str], target: str) -> Graph:
-    """Every attribute depends on the class alone."""
+    """Return the naive Bayes structure: every attribute depends on the class only."""
     return Graph({target: (), **dict.fromkeys(names, (target,))})
 
 
 def augmented_tree(
     names: Sequence[str], target: str, information: Floats, root: str | None = None, last: Collection[str] = ()
 ) -> Graph:
-    """TAN: every attribute but the root depends on the class and one other, with the most information in all."""
+    """Return the TAN structure: every attribute but the root depends on the class and one other attribute."""
     parent = chow_liu(names, information, root, last) if names else {}
     at = {name: i for i, name in enumerate(names)}
     parents: dict[str, tuple[str, ...]] = {target: ()}
@@ -106,12 +106,15 @@ def k_dependence(
     max_dependence: int,
     last: Collection[str] = (),
 ) -> Graph:
-    """Every attribute depends on the class and on up to k others with more information on the class than it has."""
+    """Return the k-dependence structure (Sahami, 1996).
+
+    Every attribute depends on the class and on up to k attributes that have more mutual information with the class.
+    """
     relevance = _informations(families, [(name, target) for name in names], ())
     order = sorted(range(len(names)), key=lambda i: (names[i] in last, -relevance[i], i))
     parents: dict[str, tuple[str, ...]] = {target: ()}
     for place, i in enumerate(order):
-        before = sorted(order[:place], key=lambda j: (-information[i, j], j))  # infinities of no use come last
+        before = sorted(order[:place], key=lambda j: (-information[i, j], j))  # minus infinity sorts last
         chosen = [names[j] for j in sorted(before[:max_dependence]) if information[i, j] > 0]
         parents[names[i]] = (target, *chosen)
     return Graph({node: parents[node] for node in (target, *names)})

@@ -1,4 +1,4 @@
-"""Which structure: given, or found by one of the searches."""
+"""The structure of a network: given arcs, or the result of one of the searches."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from countwise.network.search.ordering import by_ordering, search_orders
 __all__ = ["BY_INFORMATION", "STRUCTURES", "StructureSearch", "arcs_of", "given_graph"]
 
 STRUCTURES = ("given", "ordering", "orders", "annealing", "chow_liu", "naive", "tan", "k_dependence", "hill_climb")
-BY_INFORMATION = ("naive", "tan", "k_dependence", "chow_liu")  # no score is searched
+BY_INFORMATION = ("naive", "tan", "k_dependence", "chow_liu")  # structures that do not maximize a score
 
 
 def arcs_of(structure: Any) -> list[tuple[str, str]] | None:
-    """The arcs of a structure that is given: a Graph, a mapping of child to parents, pairs, or a networkx graph."""
+    """Return the arcs of a given structure: a Graph, a mapping of child to parents, pairs, or a networkx graph."""
     if isinstance(structure, str) or structure is None:
         return None
     if isinstance(structure, Graph):
@@ -44,12 +44,12 @@ def arcs_of(structure: Any) -> list[tuple[str, str]] | None:
         pairs = list(structure) if isinstance(structure, Iterable) else [structure]
     for pair in pairs:
         if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
-            raise OptionError(f"{pair!r} is no arc.", hint="arcs are pairs (parent, child), or {child: [parents]}.")
+            raise OptionError(f"{pair!r} is not an arc.", hint="use pairs (parent, child), or {child: [parents]}.")
     return [(str(parent), str(child)) for parent, child in pairs]
 
 
 def given_graph(names: Sequence[str], arcs: Iterable[tuple[str, str]]) -> Graph:
-    """A graph over all nodes with the arcs that are given."""
+    """Return a graph over all nodes with the given arcs."""
     parents: dict[str, tuple[str, ...]] = dict.fromkeys(names, ())
     bare = Graph(parents)
     for parent, child in arcs:
@@ -60,7 +60,7 @@ def given_graph(names: Sequence[str], arcs: Iterable[tuple[str, str]]) -> Graph:
 
 @dataclass(frozen=True)
 class StructureSearch:
-    """How a structure is looked for."""
+    """The options of a structure search."""
 
     structure: str  # one of `STRUCTURES`
     constraints: Constraints
@@ -70,16 +70,16 @@ class StructureSearch:
     max_dependence: int  # for "k_dependence"
     restarts: int
     seed: int
-    numbers: frozenset[str]  # numeric nodes: no nominal one may depend on them
+    numbers: frozenset[str]  # numeric nodes, which cannot be parents of nominal nodes
 
     def find(self, families: Families, names: Sequence[str], start: Graph | None = None) -> FoundStructure:
-        """The structure, its score and what was tried."""
+        """Return the structure, its score and the candidate arcs."""
         ground = (families, list(names), self.constraints)
         match self.structure:
             case "ordering":
                 return by_ordering(families, self._ordering(names), self.constraints)
-            case "orders" | "annealing" as way:
-                return search_orders(*ground, anneal=way == "annealing", restarts=self.restarts, seed=self.seed)
+            case "orders" | "annealing" as method:
+                return search_orders(*ground, anneal=method == "annealing", restarts=self.restarts, seed=self.seed)
             case "hill_climb":
                 return hill_climb(*ground, start=start, restarts=self.restarts, seed=self.seed)
             case "chow_liu":
@@ -92,12 +92,15 @@ class StructureSearch:
         order = [str(name) for name in self.order]
         for name in order:
             if name not in names:
-                raise OptionError(f"order names {name!r}, which is no node.", hint=did_you_mean(name, names))
-        lost = [name for name in names if name not in order]
-        if lost or len(set(order)) < len(order):
+                raise OptionError(
+                    f"order refers to node {name!r}, but the network has no such node.",
+                    hint=did_you_mean(name, names),
+                )
+        absent = [name for name in names if name not in order]
+        if absent or len(set(order)) < len(order):
             raise OptionError(
-                f"order must name every node once{'; it lacks ' + listed(lost) if lost else ''}.",
-                hint=f"nodes are {listed(names)}.",
+                f"order must contain every node exactly once{'; missing: ' + listed(absent) if absent else ''}.",
+                hint=f"use the nodes {listed(names)}.",
             )
         return order
 
@@ -114,18 +117,22 @@ class StructureSearch:
 
     def _check_root(self, names: Sequence[str]) -> None:
         if self.root is not None and self.root not in names:
-            raise OptionError(f"root names {self.root!r}, which is no node.", hint=did_you_mean(self.root, names))
+            raise OptionError(
+                f"root refers to node {self.root!r}, but the network has no such node.",
+                hint=did_you_mean(self.root, names),
+            )
         if self.root in self.numbers and len(self.numbers) < len(names):
             raise OptionError(
-                f"{self.root!r} is numeric; no nominal node may depend on it.", hint="root: a nominal node."
+                f"The root {self.root!r} is numeric, so no nominal node can depend on it.",
+                hint="use a nominal node as root.",
             )
 
     def _for_class(self, families: Families, names: Sequence[str]) -> FoundStructure:
         target = self.target
         if target is None or target not in names:
             raise OptionError(
-                f"structure={self.structure!r} needs a class: target={target!r} is no node.",
-                hint=did_you_mean(target, names) or f"target: one of {listed(names)}.",
+                f"structure={self.structure!r} needs a class node, but target={target!r} is not a node.",
+                hint=did_you_mean(target, names) or f"use one of {listed(names)} as target.",
             )
         others = _nominal_first([name for name in names if name != target], self.numbers)
         if self.structure == "naive":
@@ -145,7 +152,7 @@ def _nominal_first(names: Sequence[str], numbers: frozenset[str]) -> list[str]:
 
 
 def _tried(names: Sequence[str], information: Any, graph: Graph) -> list[tuple[str, str, float, bool]]:
-    """Every pair with its mutual information in bits; an arc that was taken as it points."""
+    """Return every pair with its mutual information in bits; a taken arc has its direction in the graph."""
     found = []
     for i, a in enumerate(names):
         for j in range(i):

@@ -1,4 +1,4 @@
-"""Structure by climbing: arcs are added, removed and turned, whichever raises the score most."""
+"""Structure learning by hill climbing with a tabu list: arcs are added, removed and reversed."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from countwise.network.search.constraints import TINY, Constraints, FoundStructu
 
 __all__ = ["hill_climb"]
 
-Move = tuple[str, int, int]  # what is done, and the arc: parent and child
-Step = list[Move]  # one, or two that are made together
+Move = tuple[str, int, int]  # the action, and the arc: parent and child
+Step = list[Move]  # one move, or two that are made together
 Parents = list[list[int]]
 
 
@@ -29,15 +29,15 @@ def hill_climb(
     restarts: int = 0,
     seed: int = 0,
 ) -> FoundStructure:
-    """Arcs are added, removed and turned, whichever raises the score most; a few steps down are allowed.
+    """Search for the structure with the best score by hill climbing with a tabu list and restarts.
 
-    Where a node has as many parents as are allowed, one of them may also be exchanged for another. The last `tabu`
-    steps are not reversed, and `patience` steps may pass without a better score. Restarts are in turn from the
-    required arcs alone with the nodes in an order by chance, so that others of equal moves are taken, and from the
-    best structure so far after many moves by chance.
+    Each step adds, removes or reverses the arc with the largest gain. At a node that already has the largest allowed
+    number of parents, one of them may also be exchanged for another. The last `tabu` steps are not undone, and at
+    most `patience` steps pass without a better score. Restarts alternate between the required arcs alone, with a
+    random node order that breaks ties differently, and the best structure so far after many random moves.
     """
     if restarts < 0:
-        raise OptionError(f"restarts must be 0 or more, not {restarts!r}.")
+        raise OptionError(f"restarts must be an integer >= 0, not {restarts!r}.")
     bare = {name: constraints.parents(name) for name in names}
     parents = bare
     if start is not None:
@@ -56,11 +56,11 @@ def hill_climb(
             best, score = found, reached
     named = {name: tuple(names[p] for p in best[i]) for i, name in enumerate(names)}
     climb.restore(best)
-    return FoundStructure(Graph(named), score, climb.weighed())
+    return FoundStructure(Graph(named), score, climb.arc_gains())
 
 
 def _climbed(climb: _Climb, tabu: int, patience: int) -> tuple[Parents, float]:
-    """The best structure on the way up, and its score."""
+    """Climb from the current structure; return the best structure found and its score."""
     best, best_score, waited = climb.copy(), climb.score, 0
     recent: list[Move] = []
     while waited < patience:
@@ -77,7 +77,7 @@ def _climbed(climb: _Climb, tabu: int, patience: int) -> tuple[Parents, float]:
 
 
 def _shake(climb: _Climb, moves: int, rng: np.random.Generator) -> None:
-    """Some moves, whatever they cost."""
+    """Make random moves, whatever their gain."""
     for _ in range(moves):
         possible = climb.possible()
         if possible:
@@ -92,11 +92,11 @@ def _reverse(move: Move) -> Move:
 
 
 class _Climb:
-    """A structure that changes, and what each change would gain.
+    """A structure under search, with the gain of each possible change.
 
-    Nodes are numbers. `arc[parent, child]` says where arcs are, `below[a, b]` whether b is a or below it, and
-    `gains[child, parent]` what it gains to remove an arc that there is, or to add one that there is not: minus
-    infinity where that is not allowed.
+    Nodes are integers. `arc[parent, child]` marks the arcs, `below[a, b]` is true if b is a or a descendant of a, and
+    `gains[child, parent]` is the gain of removing a present arc or adding an absent one: minus infinity if not
+    allowed.
     """
 
     def __init__(self, families: Families, parents: Mapping[str, Sequence[str]], constraints: Constraints) -> None:
@@ -112,12 +112,12 @@ class _Climb:
         self.restore(self.numbered(parents))
 
     def numbered(self, parents: Mapping[str, Sequence[str]]) -> Parents:
-        """Parents by their numbers."""
+        """Convert parents by name to node numbers."""
         place = {name: i for i, name in enumerate(self.names)}
         return [[place[p] for p in parents[name]] for name in self.names]
 
     def restore(self, parents: Parents, order: Sequence[int] | None = None) -> None:
-        """Put a structure in the place of this one, with nodes that come first where moves gain the same."""
+        """Replace the structure; `order` lists the nodes in the order that breaks ties between moves."""
         n = len(self.names)
         self.parents: Parents = [[] for _ in range(n)]
         self.arc = np.zeros((n, n), dtype=bool)
@@ -128,11 +128,11 @@ class _Climb:
         self.own = [0.0] * n
         self.gains = np.full((n, n), -np.inf)
         self.exchanges: list[dict[tuple[int, int], float]] = [{} for _ in range(n)]  # by child: old and new parent
-        self.order: list[int] = []  # as gains were worked out: of equal moves the first is taken
+        self.order: list[int] = []  # in the order of computation; ties go to the first move
         self._refresh(list(range(n) if order is None else order))
 
     def copy(self) -> Parents:
-        """The parents of all nodes."""
+        """Return the parents of all nodes."""
         return [list(above) for above in self.parents]
 
     @property
@@ -140,14 +140,14 @@ class _Climb:
         return float(sum(self.own))
 
     def _refresh(self, changed: list[int]) -> None:
-        """What adding or removing each arc into some nodes would gain; all that is new is counted together."""
-        asked = [(child, *one) for child in changed for one in self._families(child)]
+        """Update the gains of the arcs into some nodes; new families are counted together."""
+        candidates = [(child, *one) for child in changed for one in self._families(child)]
         names = self.names
-        scores = self.families.many([(names[child], [names[p] for p in above]) for child, _, _, above in asked])
+        scores = self.families.many([(names[child], [names[p] for p in above]) for child, _, _, above in candidates])
         self.gains[changed] = -np.inf
         for child in changed:
             self.exchanges[child] = {}
-        for (child, old, new, _), score in zip(asked, scores, strict=True):
+        for (child, old, new, _), score in zip(candidates, scores, strict=True):
             if old < 0 and new < 0:
                 self.own[child] = score
             elif old < 0 or new < 0:
@@ -157,7 +157,7 @@ class _Climb:
         self.order = [child for child in self.order if child not in changed] + changed
 
     def _families(self, child: int) -> Iterator[tuple[int, int, list[int]]]:
-        """A node with its parents, and with one gone, one new, or both: which (-1 for none), and the parents."""
+        """Yield the removed parent, the added parent (-1 for none), and the parents of each candidate family."""
         above = self.parents[child]
         free = [p for p in above if not self.held[child, p]]
         others = np.flatnonzero(self.may[child] & ~self.arc[:, child]).tolist()
@@ -173,22 +173,23 @@ class _Climb:
                     yield old, p, [*(q for q in above if q != old), p]
 
     def moves(self, tabu: Sequence[Move] = ()) -> Floats:
-        """What adding or removing an arc gains, and what turning it gains: `moves[child, parent]` are two numbers."""
+        """Return the gains as `moves[child, parent]`: of adding or removing the arc, and of reversing it."""
         found = np.full((*self.gains.shape, 2), -np.inf)
-        found[..., 0] = np.where(self.arc.T | ~self.below, self.gains, -np.inf)  # no arc from what is below
+        found[..., 0] = np.where(self.arc.T | ~self.below, self.gains, -np.inf)  # no arc from a descendant
         parent, child = np.nonzero(self.arc)
-        ways = (self.arc[parent] & self.below[:, child].T).sum(axis=1)  # from one to the other: 1 is the arc
+        # children of the parent that lead to the child; 1 is the arc itself, more would make a cycle when reversed
+        paths = (self.arc[parent] & self.below[:, child].T).sum(axis=1)
         turned = self.gains[child, parent] + self.gains[parent, child]
-        found[child, parent, 1] = np.where(ways == 1, turned, -np.inf)
+        found[child, parent, 1] = np.where(paths == 1, turned, -np.inf)
         for what, p, c in tabu:
             if what == "turn":
                 found[c, p, 1] = -np.inf
             elif self.arc[p, c] == (what == "remove"):
-                found[c, p] = -np.inf  # an arc that may not be removed is not turned either
+                found[c, p] = -np.inf  # an arc that must not be removed is not reversed either
         return found
 
     def best(self, tabu: Sequence[Move]) -> Step | None:
-        """The step that gains most, of those that make no circle."""
+        """Return the step with the largest gain that creates no cycle."""
         gains = self.moves(tabu)[self.order].ravel()
         most = np.maximum.accumulate(gains)
         found, gain = -1, -np.inf
@@ -201,7 +202,7 @@ class _Climb:
         return [self._named(found)]
 
     def _best_exchange(self, tabu: Sequence[Move], least: float) -> Step | None:
-        """The exchange of parents that gains most, if that is more than some gain."""
+        """Return the exchange of parents with the largest gain, if it exceeds `least`."""
         found: Step | None = None
         for child in self.order:
             for (old, new), gain in self.exchanges[child].items():
@@ -212,7 +213,7 @@ class _Climb:
         return found
 
     def possible(self) -> list[Move]:
-        """All moves that make no circle."""
+        """Return all moves that create no cycle."""
         return [self._named(at) for at in np.flatnonzero(np.isfinite(self.moves()[self.order].ravel())).tolist()]
 
     def _named(self, at: int) -> Move:
@@ -235,10 +236,11 @@ class _Climb:
                 self._add(parent, child)
         self._refresh(list(changed))
 
-    def weighed(self) -> list[tuple[str, str, float, bool]]:
-        """Every arc that may be: what it adds to the score of this structure, or would add, and whether it is there.
+    def arc_gains(self) -> list[tuple[str, str, float, bool]]:
+        """Return every allowed arc, its gain in this structure, and whether it is present.
 
-        In a node that has as many parents as it may, an arc would add what its best exchange for another does.
+        The gain of a present arc is the loss in score if it were removed. At a node that already has the largest
+        allowed number of parents, the gain of an absent arc is that of its best exchange for a present one.
         """
         found = []
         for child, name in enumerate(self.names):
@@ -246,15 +248,15 @@ class _Climb:
             for (_, new), gain in self.exchanges[child].items():
                 instead[new] = max(gain, instead.get(new, -np.inf))
             for parent in np.flatnonzero(self.may[child] | self.arc[:, child]).tolist():
-                there = bool(self.arc[parent, child])
-                gain = -self.gains[child, parent] if there else self.gains[child, parent]
-                if there and self.held[child, parent]:
+                present = bool(self.arc[parent, child])
+                gain = -self.gains[child, parent] if present else self.gains[child, parent]
+                if present and self.held[child, parent]:
                     rest = [self.names[p] for p in self.parents[child] if p != parent]
                     gain = self.own[child] - self.families.of(name, rest)
-                elif not there and not np.isfinite(gain):
+                elif not present and not np.isfinite(gain):
                     gain = instead.get(parent, -np.inf)
                 if np.isfinite(gain):
-                    found.append((self.names[parent], name, float(gain), there))
+                    found.append((self.names[parent], name, float(gain), present))
         return found
 
     def _add(self, parent: int, child: int) -> None:
@@ -266,7 +268,7 @@ class _Climb:
         self.parents[child].remove(parent)
         self.arc[parent, child] = False
         changed = np.flatnonzero(self.below[:, parent])
-        upwards = np.argsort(self.below[changed].sum(axis=1), kind="stable")  # what is above has more below it
+        upwards = np.argsort(self.below[changed].sum(axis=1), kind="stable")  # ancestors have more descendants
         for node in changed[upwards].tolist():
             self.below[node] = self.below[self.arc[node]].any(axis=0)
             self.below[node, node] = True

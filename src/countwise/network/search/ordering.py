@@ -1,6 +1,6 @@
-"""Structure by an ordering (the K2 algorithm), and the search for one.
+"""Structure from a node ordering (the K2 algorithm), and a search over orderings.
 
-All orderings are too many, so neighbors are swapped, upwards or by annealing.
+Neighbors in the ordering are swapped, by hill climbing or by simulated annealing.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ __all__ = ["by_ordering", "search_orders"]
 
 
 def by_ordering(families: Families, order: Sequence[str], constraints: Constraints) -> FoundStructure:
-    """The K2 algorithm: each node, in order, takes those before it as parents that raise its score most."""
+    """Run the K2 algorithm: each node greedily takes the preceding nodes as parents that raise its score most."""
     growing = [_Growth(families, child, order[:place], constraints) for place, child in enumerate(order)]
     while open_ := [one for one in growing if one.candidates]:
-        # nodes do not depend on each other's parents: what all of them need next is counted together
+        # the parents of different nodes are independent, so the next candidates of all nodes are counted together
         families.many([(one.child, (*one.chosen, p)) for one in open_ for p in one.candidates])
         for one in open_:
             one.grow()
@@ -31,26 +31,26 @@ def by_ordering(families: Families, order: Sequence[str], constraints: Constrain
 
 
 class _Growth:
-    """A node that takes parents, one after the other, from those that stand before it."""
+    """A node that takes parents one by one from the nodes that precede it."""
 
     def __init__(self, families: Families, child: str, before: Sequence[str], constraints: Constraints) -> None:
         self.families, self.child, self.before, self.constraints = families, child, before, constraints
         self.chosen = constraints.parents(child)
         late = [p for p in self.chosen if p not in before]
         if late:
-            raise OptionError(f"{late[0]!r} must be a parent of {child!r}, but stands behind it in the ordering.")
+            raise OptionError(f"{late[0]!r} is a required parent of {child!r}, but comes after it in the ordering.")
         self.score = families.of(child, self.chosen)
         self.tried: list[tuple[str, str, float, bool]] = []
         self.candidates = self._free()
 
     def _free(self) -> list[str]:
-        """Those that may become the next parent."""
+        """Return the candidates for the next parent."""
         if len(self.chosen) >= self.constraints.max_parents:
             return []
         return [p for p in self.before if p not in self.chosen and self.constraints.allows(p, self.child)]
 
     def grow(self) -> None:
-        """Take the candidate that raises the score most, if one does."""
+        """Take the candidate that raises the score most, if any does."""
         scores = self.families.many([(self.child, (*self.chosen, p)) for p in self.candidates])
         gains = [score - self.score for score in scores]
         best = int(np.argmax(gains))
@@ -63,7 +63,7 @@ class _Growth:
 
 
 class _Orders:
-    """Scores of nodes given what stands before them; each is worked out once."""
+    """Cached scores of nodes given the set of their predecessors."""
 
     def __init__(self, families: Families, constraints: Constraints) -> None:
         self.families, self.constraints = families, constraints
@@ -72,7 +72,7 @@ class _Orders:
         self.names = [*families.attributes, *families.numbers]
 
     def of(self, child: str, before: Sequence[str]) -> float:
-        """The score of a node with the parents that the K2 algorithm would give it."""
+        """Return the score of a node with the parents that the K2 algorithm gives it."""
         key = (child, frozenset(before))
         if key not in self.known:
             if not set(self.constraints.parents(child)) <= set(before):
@@ -85,7 +85,7 @@ class _Orders:
         one = _Growth(self.families, child, before, self.constraints)
         while one.candidates:
             key = (child, tuple(sorted(one.chosen)))
-            if key not in self.seen:  # all that may ever be the next parent are counted at first sight: most will be
+            if key not in self.seen:  # count all possible next parents at once: most will be needed
                 self.seen.add(key)
                 others = [p for p in self.names if p != child and p not in one.chosen]
                 self.families.many([(child, (*one.chosen, p)) for p in others if self.constraints.allows(p, child)])
@@ -106,13 +106,13 @@ def search_orders(
     steps: int = 2000,
     seed: int = 0,
 ) -> FoundStructure:
-    """The best structure over orderings that a search comes to, from several of which the first is the one given.
+    """Search over node orderings and return the best structure found, starting from `restarts` orderings.
 
-    In annealing, swaps that lower the score are taken at times, more at first than at last; else only those that
-    raise it most.
+    The first start is the given ordering, the others are random. Hill climbing makes the swap that raises the score
+    most. Simulated annealing also accepts swaps that lower the score, with a probability that decreases over time.
     """
     if restarts < 1:
-        raise OptionError(f"restarts must be 1 or more, not {restarts!r}.")
+        raise OptionError(f"restarts must be an integer >= 1, not {restarts!r}.")
     rng = np.random.default_rng(seed)
     orders = _Orders(families, constraints)
     best, most = list(names), -np.inf
@@ -128,7 +128,7 @@ def search_orders(
 
 
 def _first_required(order: list[str], constraints: Constraints) -> list[str]:
-    """The ordering with required parents, and earlier tiers, before those that need them."""
+    """Reorder the nodes so that required parents and earlier tiers come first."""
     done: list[str] = []
     left = list(order)
     while left:
@@ -138,7 +138,7 @@ def _first_required(order: list[str], constraints: Constraints) -> list[str]:
             if not waits and all(constraints.tiers.get(other, tier) >= tier for other in left):
                 break
         else:
-            raise OptionError("The required arcs go in a circle, or against the tiers.")
+            raise OptionError("The required arcs contain a cycle, or contradict the tiers.")
         done.append(node)
         left.remove(node)
     return done
@@ -149,7 +149,7 @@ def _swapped(order: list[str], i: int) -> list[str]:
 
 
 def _gain(orders: _Orders, order: list[str], i: int) -> float:
-    """What the swap of two neighbors gains; only their own scores change."""
+    """Return the gain of swapping two neighbors; only their two scores change."""
     a, b, before = order[i], order[i + 1], order[:i]
     old = orders.of(a, before) + orders.of(b, [*before, a])
     new = orders.of(b, before) + orders.of(a, [*before, b])
@@ -157,7 +157,7 @@ def _gain(orders: _Orders, order: list[str], i: int) -> float:
 
 
 def _climbed(orders: _Orders, order: list[str]) -> list[str]:
-    """Swaps of neighbors, the best first, as long as they raise the score."""
+    """Swap neighbors, the best swap first, as long as the score rises."""
     while len(order) > 1:
         gains = [_gain(orders, order, i) for i in range(len(order) - 1)]
         i = int(np.argmax(gains))
@@ -168,17 +168,17 @@ def _climbed(orders: _Orders, order: list[str]) -> list[str]:
 
 
 def _annealed(orders: _Orders, order: list[str], steps: int, rng: np.random.Generator) -> list[str]:
-    """Swaps by chance; one that costs is taken with a probability that falls from step to step."""
+    """Make random swaps; a swap that lowers the score is accepted with decreasing probability."""
     if len(order) < 2:
         return order
     best, most = order, orders.total(order)
     score = most
-    heat = max(1.0, abs(most) / 100)
+    start = max(1.0, abs(most) / 100)
     for step in range(steps):
         i = int(rng.integers(len(order) - 1))
         gain = _gain(orders, order, i)
-        warm = heat * (1 - step / steps) + 1e-9
-        if gain >= 0 or rng.random() < np.exp(gain / warm):
+        temperature = start * (1 - step / steps) + 1e-9
+        if gain >= 0 or rng.random() < np.exp(gain / temperature):
             order, score = _swapped(order, i), score + gain
             if score > most + TINY:
                 best, most = order, score

@@ -1,1 +1,1 @@
-"""Growing trees, level by level, wherever the rows are."""
+"""Tree growth, one level at a time, from memory, from a file or in an engine."""

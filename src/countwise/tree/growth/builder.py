@@ -1,4 +1,4 @@
-"""Growth: what a tree is grown from, and its nodes so far, level by level, wherever the rows are."""
+"""Level-by-level tree growth, independent of where the rows are stored."""
 
 from __future__ import annotations
 
@@ -26,62 +26,62 @@ from countwise.tree.nodes import NodeTests, Tree
 __all__ = ["FEW", "Children", "ClassFactors", "Growth", "TableGrowth", "TrainingSet", "TreeColumn"]
 
 
-FEW = 1 << 12  # entries for which threads cost more than they save
-ClassFactors = Callable[[Floats, Nominal], Floats]  # the weights of classes, from their counts
+FEW = 1 << 12  # number of entries below which threads do not pay off
+ClassFactors = Callable[[Floats, Nominal], Floats]  # computes class weights from class counts
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class TrainingSet:
-    """Rows to grow a tree from, wherever they are: in memory, in the pieces of a file, or in an engine."""
+    """Training rows in memory, in the chunks of a file, or in an engine."""
 
     schema: Schema  # the attributes with their domains
-    features: Sequence[Feature]  # what a node may test
+    features: Sequence[Feature]  # the features that a node may test
     target: Nominal | Numeric
-    frame: Frame  # columns as the user gave them, possibly without rows
-    n_rows: int  # to learn from
-    n_left_out: int = 0  # rows without a target
-    label_type: np.dtype[Any] | None = None  # of the user's classes
+    frame: Frame  # the columns as given by the user, possibly without rows
+    n_rows: int  # number of training rows
+    n_left_out: int = 0  # number of rows that were skipped because their target is missing
+    label_type: np.dtype[Any] | None = None  # dtype of the user's classes
 
     @property
     def n_classes(self) -> int:
-        """How many classes there are; 0 for a numeric target."""
+        """Number of classes; 0 for a numeric target."""
         return len(self.target.values) if isinstance(self.target, Nominal) else 0
 
     def grow(self, settings: GrowthSettings) -> Tree:
-        """A tree of all rows."""
+        """Grow a tree from all rows."""
         raise NotImplementedError
 
 
 class TreeColumn(Protocol):
-    """An attribute by which nodes may be split."""
+    """Attribute by which nodes may be split."""
 
     index: int
 
     def candidates(self, level: Level) -> SplitCandidates:
-        """The best split of each node of a level."""
+        """Return the best split of each node of a level."""
 
     def splits(self, level: Level, nodes: Indices) -> Splits:
-        """The splits of some nodes by this attribute."""
+        """Return the splits of some nodes by this attribute."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Children:
-    """The children that the splits of a level make."""
+    """Children that result from the splits of a level."""
 
     splits: Splits
-    cells: Floats  # their contents; for a numeric target about their centers
+    cells: Floats  # cells of the children; for a numeric target about their centers
     centers: Floats | None
-    owner: Indices  # the parent of each, as a node of the level
-    opened: Flags  # which of them may be split in turn
+    owner: Indices  # the parent of each child, as a node of the level
+    opened: Flags  # which children may be split further
 
     @property
     def open_centers(self) -> Floats | None:
-        """The centers of those that may be split."""
+        """Centers of the children that may be split further."""
         return None if self.centers is None else self.centers[self.opened]
 
 
 class Growth:
-    """The nodes so far; a kind of growth writes `_root`, `_first_level` and `_next_level`."""
+    """Base of tree growth; subclasses implement `_root`, `_first_level` and `_next_level`."""
 
     def __init__(
         self, data: TrainingSet, columns: Sequence[TreeColumn], weight: float, settings: GrowthSettings
@@ -91,25 +91,25 @@ class Growth:
         self.scale = 1.0  # the largest absolute value of a numeric target
         self.depth = 0
         self.n_nodes = 1
-        self.open_nodes = np.array([0])  # the nodes of the present level
+        self.open_nodes = np.array([0])  # the nodes of the current level
         self._cells: list[Floats] = []
         self._parents: list[NDArray[Any]] = []
         self._splits: list[tuple[int, NDArray[Any], Splits]] = []
         self._searched: list[tuple[NDArray[Any], Floats]] = []
 
     def _root(self) -> tuple[Floats, Floats | None]:
-        """The contents of the root, and of a numeric target its mean."""
+        """Return the cells of the root, and its mean for a numeric target."""
         raise NotImplementedError
 
     def _first_level(self, cells: Floats, centers: Floats | None) -> Level:
-        """The level of the root."""
+        """Return the level of the root."""
         raise NotImplementedError
 
     def _prepare(self, level: Level, threads: int | None) -> None:
-        """What is to be done before the columns search for splits."""
+        """Prepare a level before the columns search for splits."""
 
     def _next_level(self, level: Level, children: Children, threads: int | None) -> Level:
-        """The next level: the rows move to the children that are open."""
+        """Move the rows to the open children, and return the next level."""
         raise NotImplementedError
 
     def grow(self) -> Tree:
@@ -126,7 +126,7 @@ class Growth:
         self._parents.append(parent)
 
     def _is_open(self, cells: Floats) -> Flags:
-        """Nodes that may be split."""
+        """Return a mask of the nodes that may be split."""
         settings = self.settings
         if settings.max_depth is not None and self.depth >= settings.max_depth:
             return np.zeros(len(cells), dtype=bool)
@@ -135,13 +135,13 @@ class Growth:
         return np.asarray(enough & (n > 0) & ~self.criterion.pure(cells, self.scale))
 
     def _grow_level(self, level: Level) -> Level | None:
-        """Split the nodes of a level; the level below it, if there is any."""
+        """Split the nodes of a level; return the next level, or None if no node is open."""
         threads = 1 if level.n_entries < FEW else None
         self._prepare(level, threads)
         candidates = _kernels.over_items(self.columns, methodcaller("candidates", level), threads)
         chosen, results = self._choose(candidates, level)
         searched = self.open_nodes
-        if self.criterion.numeric:  # counted anew, some turn out to be pure
+        if self.criterion.numeric:  # after sums about their own centers, some nodes are pure
             pure = self.criterion.pure(level.cells, self.scale)
             searched, results = searched[~pure], results[:, ~pure]
             chosen[pure] = -1
@@ -156,7 +156,7 @@ class Growth:
         self._splits.append((self.n_nodes, self.open_nodes[splits.nodes], splits))
         centers = None
         if level.centers is not None:
-            n, mean, m2 = moments_of(cells)  # about a new center: the mean of the children themselves
+            n, mean, m2 = moments_of(cells)  # the new center is the mean of each child
             cells, centers = np.stack([n, np.zeros_like(n), m2], axis=-1), level.centers[owner] + mean
         self._remember(cells, centers, self.open_nodes[owner])
         self.depth += 1
@@ -171,7 +171,7 @@ class Growth:
         return self._next_level(level, Children(splits, cells, centers, owner, opened), threads)
 
     def _choose(self, candidates: Sequence[SplitCandidates], level: Level) -> tuple[Indices, Floats]:
-        """The column that splits each node (-1 for none), and gains, scores and thresholds of all attributes."""
+        """Return the column that splits each node (-1 for none), and gain, score and threshold of all attributes."""
         indices = [column.index for column in self.columns]
         results = np.full((3, level.n_nodes, len(self.many_valued)), np.nan)
         gains, scores, cuts = results
@@ -179,11 +179,11 @@ class Growth:
             gains[:, j], cuts[:, j] = candidate.gain, candidate.cut
         criterion = self.criterion
         tolerance = np.asarray(criterion.tolerance(criterion.impurity(level.cells), criterion.weight(level.cells)))
-        gains[np.abs(gains) <= tolerance[:, None]] = 0.0  # what rounding leaves of nothing
+        gains[np.abs(gains) <= tolerance[:, None]] = 0.0  # rounding errors
         if criterion.ratio:
             for candidate, j in zip(candidates, indices, strict=True):
                 scores[:, j] = _ratio(candidate)
-            allowed = _worth(gains, self.many_valued, tolerance)
+            allowed = _at_least_average(gains, self.many_valued, tolerance)
         else:
             scores[:] = gains
             allowed = ~np.isnan(gains)
@@ -195,11 +195,11 @@ class Growth:
         return np.where(equal.any(axis=1), column_of[np.argmax(equal, axis=1)], -1), results
 
     def _correct(self, opened: Flags, cells: Floats, centers: Floats) -> None:
-        """Write down anew the contents of the open children: sums about other centers are rounded."""
+        """Replace the cells of the open children, because sums about other centers have rounding errors."""
         self._cells[-1][opened] = _as_moments(cells, centers)
 
     def tree(self) -> Tree:
-        """All nodes."""
+        """Return the tree of all nodes so far."""
         cells, parent = np.concatenate(self._cells), np.concatenate(self._parents)
         tests, children = NodeTests(len(cells)), np.zeros(len(cells), dtype=np.int32)
         for base, nodes, splits in self._splits:
@@ -212,7 +212,7 @@ class Growth:
 
 
 class TableGrowth(Growth):
-    """Growth from tables that are counted where the rows are; a kind of it writes `_root` and `_tables`."""
+    """Growth from contingency tables; subclasses implement `_root` and `_tables`."""
 
     columns: list[CountedColumn]  # type: ignore[assignment]
 
@@ -232,7 +232,7 @@ class TableGrowth(Growth):
         self.data, self.n_classes = data, data.n_classes
 
     def _tables(self, nodes: Indices, centers: Floats | None) -> dict[int, NDArray[Any]]:
-        """The table of each column at some nodes of one depth."""
+        """Return the contingency table of each column at some nodes of one depth."""
         raise NotImplementedError
 
     def _first_level(self, cells: Floats, centers: Floats | None) -> Level:
@@ -245,29 +245,29 @@ class TableGrowth(Growth):
 
 
 def _as_moments(cells: Floats, centers: Floats) -> Floats:
-    """Sums about centers as weight, mean and squared deviations."""
+    """Convert sums about centers to weight, mean and sum of squared deviations."""
     n, mean, m2 = moments_of(cells)
     return np.stack([n, mean + centers, m2], axis=-1)
 
 
 def _ratio(candidate: SplitCandidates) -> Floats:
-    """The gain over the information of the split itself; 0 where that is nothing."""
+    """Return the gain ratio: the gain divided by the split information; 0 where that is 0."""
     gain, information = candidate.gain, candidate.information
     assert information is not None  # noqa: S101 - computed for this criterion
     ratio = np.divide(gain, information, out=np.zeros_like(gain), where=information > 1e-12)
     return np.where(np.isnan(gain), np.nan, ratio)
 
 
-def _worth(gains: Floats, many_valued: Flags, tolerance: Floats) -> Flags:
-    """C4.5's guard: a tiny gain over a tinier split must not win, so a gain must reach the average one.
+def _at_least_average(gains: Floats, many_valued: Flags, tolerance: Floats) -> Flags:
+    """Return which splits have at least the average gain, as C4.5 requires for the gain ratio.
 
-    The average is that of all attributes by which a node could be split, also of those that gain nothing. Attributes
-    with very many values do not count for it, unless all have: they gain much and mean little. A split that gains
-    nothing is never taken.
+    Without this condition, a tiny gain divided by an even smaller split information could be chosen. The average is
+    over all attributes with a possible split, including those with a gain of 0. It excludes attributes with very many
+    values, unless all have. A split with a gain of 0 is never chosen.
     """
-    there = ~np.isnan(gains)
-    counted = there & ~many_valued
-    counted = np.where(counted.any(axis=1, keepdims=True), counted, there)
+    possible = ~np.isnan(gains)
+    counted = possible & ~many_valued
+    counted = np.where(counted.any(axis=1, keepdims=True), counted, possible)
     total = np.where(counted, gains, 0.0).sum(axis=1)
     average = total / np.maximum(counted.sum(axis=1), 1)
     return np.asarray((gains > tolerance[:, None]) & (gains >= (average * (1 - 1e-9) - tolerance)[:, None]))

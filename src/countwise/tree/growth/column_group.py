@@ -1,7 +1,7 @@
-"""Columns of codes that are counted together: the codes of a row lie side by side and are fetched at once.
+"""Columns of codes that are counted together; the codes of a row are adjacent in memory.
 
-Nodes are counted in batches. While the tables of a batch are at hand, those of their siblings are computed by a
-difference, and the best split by every column is searched for.
+Nodes are counted in batches. While the tables of a batch are in the cache, the tables of the siblings are computed by
+subtraction from the parents, and the best split by each column is searched.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from countwise.tree.growth.splits import Searched
 
 __all__ = ["ColumnGroup"]
 
-_FEW = 1 << 12  # rows from which on it pays
-_KEPT = 1 << 24  # cells of all tables of a level: more are counted column by column
+_FEW = 1 << 12  # number of rows from which counting together is faster
+_KEPT = 1 << 24  # largest number of cells of all tables of a level; above it, columns are counted one by one
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Tables:
-    """The tables of a level: in which array those of each node are, and in which row of it.
+    """Contingency tables of a level: for each node, the array that holds its tables and the row in that array.
 
     Each array is (columns, nodes, cells, classes).
     """
@@ -38,7 +38,7 @@ class _Tables:
     row: Indices
 
     def of(self, nodes: Indices, j: int | slice) -> NDArray[Any]:
-        """The tables of some nodes: (nodes, cells, classes) of one column, or (columns, nodes, cells, classes)."""
+        """Return the tables of some nodes: (nodes, cells, classes) for one column, or for several with that axis."""
         first = self.arrays[0][j]
         out = np.empty((*first.shape[:-3], len(nodes), *first.shape[-2:]), dtype=first.dtype)
         for a in np.unique(self.array[nodes]).tolist():
@@ -51,8 +51,8 @@ class _Tables:
 class ColumnGroup:
     """Columns with at most 256 cells each, and their codes as one matrix.
 
-    Strategies find the best split of columns without missing values while they are counted; None for other columns,
-    whose best split is searched for elsewhere.
+    `strategies` search the best splits by columns without missing values while these are counted. They are None for
+    columns whose best split is searched later.
     """
 
     codes: InitVar[Sequence[NDArray[Any]]]
@@ -75,26 +75,26 @@ class ColumnGroup:
 
     @staticmethod
     def suits(codes: NDArray[Any]) -> bool:
-        """Whether a column can be counted together with others."""
+        """Return whether a column can be counted together with others."""
         return codes.dtype == np.uint8 and len(codes) >= _FEW
 
     @property
     def ready(self) -> bool:
-        """Whether the tables of the present level are here."""
+        """Whether the tables of the current level are available."""
         return self._tables is not None
 
     def found(self, nodes: Indices, j: int) -> tuple[Indices, Floats]:
-        """Place and gain of the best split by one column at some nodes."""
-        assert self.places is not None and self.gains is not None  # noqa: S101, PT018 - asked when ready
+        """Return place and gain of the best split by one column at some nodes."""
+        assert self.places is not None and self.gains is not None  # noqa: S101, PT018 - called when ready
         return self.places[nodes, j], self.gains[nodes, j]
 
     def table(self, nodes: Indices, j: int) -> NDArray[Any]:
-        """The table of one column at some nodes, (nodes, cells, classes)."""
-        assert self._tables is not None  # noqa: S101 - asked before
+        """Return the table of one column at some nodes, (nodes, cells, classes)."""
+        assert self._tables is not None  # noqa: S101 - called when ready
         return np.ascontiguousarray(self._tables.of(nodes, j)[:, : self.n_cells[j]])
 
     def count(self, level: RowLevel, threads: int | None) -> None:
-        """Count the nodes of a level that are not computed by a difference, and find the best splits."""
+        """Count the nodes of a level, except those computed by subtraction, and find the best splits."""
         before, self._tables = self._tables, None
         width = max(self.n_cells)
         if not level.rows.whole or level.n_nodes * len(self.n_cells) * width * level.rows.n_classes > _KEPT:
@@ -117,7 +117,7 @@ class ColumnGroup:
             )  # fmt: skip
 
         def finish(nodes: Indices, counted: NDArray[Any]) -> list[Any]:
-            """Nodes, their tables and best splits; and the same of their siblings that are computed."""
+            """Return nodes with their tables and best splits, also for the siblings computed by subtraction."""
             found = [(nodes, counted, self._best(counted, level))]
             paired = np.flatnonzero(sibling[nodes] >= 0)
             if before is not None and len(paired):
@@ -135,7 +135,7 @@ class ColumnGroup:
         self._gather(level.n_nodes, done)
 
     def _best(self, tables: NDArray[Any], level: RowLevel) -> tuple[Indices, Floats]:
-        """The best split by each column at some nodes, as far as it is searched for here: (nodes, columns)."""
+        """Return the best split by each column with a strategy at some nodes: (nodes, columns)."""
         places, gains = self._nothing_found(tables.shape[1])
         for j, strategy in enumerate(self.strategies):
             if strategy is not None:
@@ -144,11 +144,11 @@ class ColumnGroup:
         return places, gains
 
     def _nothing_found(self, n_nodes: int) -> tuple[Indices, Floats]:
-        """Places and gains, (nodes, columns), to be written down."""
+        """Return empty arrays of places and gains, (nodes, columns)."""
         return np.full((n_nodes, len(self.n_cells)), -1, dtype=np.int64), np.zeros((n_nodes, len(self.n_cells)))
 
     def _gather(self, n_nodes: int, done: Sequence[Any]) -> None:
-        """Where the tables of each node are, and the best splits."""
+        """Store the tables and the best splits of all nodes."""
         arrays: list[NDArray[Any]] = []
         array, row = np.zeros((2, n_nodes), dtype=np.int64)
         self.places, self.gains = self._nothing_found(n_nodes)
@@ -160,11 +160,11 @@ class ColumnGroup:
 
 
 def _parts(segments: Indices, parts: int) -> tuple[Indices, Indices]:
-    """Segments of which none has more than a share of all rows, and the segment that each is a part of."""
+    """Divide large segments into parts; return the parts and the segment of each part."""
     sizes = segments[:, 1] - segments[:, 0]
     most = max(_FEW, -(-int(sizes.sum()) // parts))
     many = np.maximum(-(-sizes // most), 1)
-    if int(many.max(initial=1)) < 3:  # halves are even enough
+    if int(many.max(initial=1)) < 3:  # dividing into two does not pay off
         many[:] = 1
     owner = np.repeat(np.arange(len(segments)), many)
     place = np.arange(len(owner)) - np.repeat(np.cumsum(many) - many, many)
@@ -174,7 +174,7 @@ def _parts(segments: Indices, parts: int) -> tuple[Indices, Indices]:
 
 
 def _evenly(sizes: Indices, groups: int) -> list[slice]:
-    """Parts in groups that have about equally many rows."""
+    """Group parts so that each group has about the same number of rows."""
     ends = np.cumsum(sizes)
     goals = np.linspace(0, int(ends[-1]) if len(ends) else 0, groups + 1)[1:-1]
     cuts = np.unique(np.concatenate([[0], np.searchsorted(ends, goals, side="left") + 1, [len(sizes)]]))

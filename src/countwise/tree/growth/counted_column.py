@@ -1,6 +1,6 @@
-"""Attributes whose cells can be counted: nominal and ordinal ones, and numeric ones in bins.
+"""Attributes that are split by counting: nominal, ordinal and binned numeric ones.
 
-At each level the tally Counts(node, class, attribute) is needed: the node is one more axis.
+Each level needs the contingency table of node, class and attribute.
 """
 
 from __future__ import annotations
@@ -20,42 +20,42 @@ from countwise.tree.growth.splits import Multiway, Searched, SplitResult, SplitS
 __all__ = ["CountedColumn", "NodeBatch"]
 
 
-_WIDE = 1 << 10  # cells from which on only those that a node has are laid out
-_CELLS = 1 << 22  # of a table at a time
-_KEPT = 1 << 24  # cells of a table that is kept for the next level
+_WIDE = 1 << 10  # above this number of cells, tables hold only the values that a node has
+_CELLS = 1 << 22  # largest number of cells of a table
+_KEPT = 1 << 24  # largest number of cells of a table that is kept for the next level
 _NO_GROUPS = np.empty(0, dtype=np.int32)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeBatch:
-    """Some nodes of a level with their table."""
+    """Batch of nodes of a level with their contingency table."""
 
     nodes: Indices
-    table: NDArray[Any]  # (nodes, cells, classes) of the values
-    missing: NDArray[Any] | None  # (nodes, classes) of the missing values; None if there are none
+    table: NDArray[Any]  # (nodes, cells, classes) for the values
+    missing: NDArray[Any] | None  # (nodes, classes) for the missing values; None if no value is missing
     values: Indices | None = None  # (nodes, cells): the code of each cell, -1 for none; None if cell v is code v
 
 
 @dataclass(slots=True, eq=False)
 class CountedColumn:
-    """An attribute that is counted at each level."""
+    """Attribute that is counted at each level."""
 
-    index: int  # which attribute it is
+    index: int  # index of the attribute
     codes: NDArray[Any]  # 0 to n_values - 1; n_values is missing
-    n_values: int  # or bins
-    strategy: SplitStrategy  # how nodes may be split by it
-    edges: Floats | None = None  # between bins
+    n_values: int  # number of values or bins
+    strategy: SplitStrategy
+    edges: Floats | None = None  # cut points between bins
     has_missing: bool = True
-    group: ColumnGroup | None = field(default=None, repr=False)  # the columns it is counted together with
-    group_index: int = 0  # which of them this one is
-    n_cells: int = field(init=False)  # the values, and one cell more if any is missing
+    group: ColumnGroup | None = field(default=None, repr=False)  # the columns that are counted together with it
+    group_index: int = 0  # index in the group
+    n_cells: int = field(init=False)  # number of values, plus 1 if any value is missing
     _kept: NDArray[Any] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         self.n_cells = self.n_values + self.has_missing
 
     def candidates(self, level: Level) -> SplitCandidates:
-        """The best split of each node of a level."""
+        """Return the best split of each node of a level."""
         if self.group is not None and self.group.ready:
             every = np.arange(level.n_nodes)
             known = self._known(every, level)
@@ -73,86 +73,86 @@ class CountedColumn:
         return found
 
     def _candidates_of(self, level: Level, nodes: Indices, result: SplitResult, missing: Any) -> SplitCandidates:
-        """The candidates of some nodes, given how they would be split."""
+        """Return the candidates of some nodes, given their best splits."""
         cut, n_tried = np.full(len(nodes), np.nan), None
         if self.edges is not None:
-            there = result.place > 0
-            cut[there] = self.edges[result.place[there] - 1]
+            has_split = result.place > 0
+            cut[has_split] = self.edges[result.place[has_split] - 1]
             if level.settings.threshold_cost:
                 n_tried = np.count_nonzero(level.criterion.weight(result.table()) > 0, axis=1) - 1
         return level.candidates(result.gain, nodes, result.branches, missing, cut, n_tried)
 
     def _known(self, nodes: Indices, level: Level) -> SplitResult | None:
-        """How some nodes would be split, if that was found when the columns were counted together."""
+        """Return the best splits of some nodes if they were found when the columns were counted together."""
         group, j = self.group, self.group_index
         if group is None or not group.ready or group.strategies[j] is None:
             return None
-        assert isinstance(self.strategy, Searched)  # noqa: S101 - it is the strategy that was asked
+        assert isinstance(self.strategy, Searched)  # noqa: S101 - only these are searched in groups
         return self.strategy.result(lambda: group.table(nodes, j), self.n_values, group.found(nodes, j))
 
     def splits(self, level: Level, nodes: Indices) -> Splits:
-        """The splits of some nodes by this attribute."""
+        """Return the splits of some nodes by this attribute."""
         some: list[Splits] = []
         for batch in self._batches(level, nodes):
             result = self._known(batch.nodes, level)
             if result is None:
                 result = self.strategy.split(batch.table, level.criterion, level.settings.min_leaf)
             if result.binary and batch.values is None:
-                groups, cells, lost = self._all_at_once(batch, result, level)
+                groups, cells, missing = self._binary(batch, result, level)
             elif isinstance(self.strategy, Multiway) and batch.values is None:
-                groups, cells, lost = self._branch_for_each(batch, level)
+                groups, cells, missing = self._branch_for_each(batch, level)
             else:
-                groups, cells, lost = self._one_by_one(batch, result, level)
+                groups, cells, missing = self._one_by_one(batch, result, level)
             limits, own = [np.empty(0)] * len(groups), groups
             if self.edges is not None:
                 limits, own = list(self.edges[result.place - 1][:, None]), [_NO_GROUPS] * len(groups)
-            some.append(Splits.by(self.index, batch.nodes, limits, own, groups, lost, cells))
+            some.append(Splits.by(self.index, batch.nodes, limits, own, groups, missing, cells))
         return Splits.joined(some)
 
-    def _all_at_once(self, batch: NodeBatch, result: SplitResult, level: Level) -> tuple[Any, Any, Any]:
-        """Two branches, and each value in one of them."""
-        cells, lost = level.add_missing(result.branches(), batch.missing)
-        return _with_lost(result.branch(), lost), cells, lost
+    def _binary(self, batch: NodeBatch, result: SplitResult, level: Level) -> tuple[Any, Any, Any]:
+        """Return splits with two branches, with each value in one of them."""
+        cells, missing = level.add_missing(result.branches(), batch.missing)
+        return _with_missing(result.branch(), missing), cells, missing
 
     def _branch_for_each(self, batch: NodeBatch, level: Level) -> tuple[Any, Any, Any]:
-        """A branch for each value that a node has, and an empty one for all others."""
-        there = level.criterion.weight(batch.table) > 0
-        many = there.sum(axis=1)
+        """Return splits with a branch for each value that a node has, and an empty one for the other values."""
+        present = level.criterion.weight(batch.table) > 0
+        many = present.sum(axis=1)
         sizes = many + (many < self.n_values)
-        branch = np.where(there, np.cumsum(there, axis=1) - 1, many[:, None])
+        branch = np.where(present, np.cumsum(present, axis=1) - 1, many[:, None])
         starts = np.cumsum(sizes) - sizes
         inside = np.zeros((int(sizes.sum()), batch.table.shape[2]))
-        inside[(starts[:, None] + branch)[there]] = batch.table[there]
+        inside[(starts[:, None] + branch)[present]] = batch.table[present]
         cells = np.split(inside, starts[1:])
-        lost = np.full(len(cells), -1, dtype=np.int32)
+        missing = np.full(len(cells), -1, dtype=np.int32)
         weight = np.zeros(len(cells)) if batch.missing is None else level.criterion.weight(batch.missing)
         for i in np.flatnonzero((weight > 0) | (level.settings.missing == "majority")).tolist():
-            missing = None if batch.missing is None else batch.missing[i : i + 1]
-            (cells[i],), lost[i : i + 1] = level.add_missing(cells[i][None], missing)
-        return _with_lost(branch, lost), cells, lost
+            of_missing = None if batch.missing is None else batch.missing[i : i + 1]
+            (cells[i],), missing[i : i + 1] = level.add_missing(cells[i][None], of_missing)
+        return _with_missing(branch, missing), cells, missing
 
     def _one_by_one(self, batch: NodeBatch, result: SplitResult, level: Level) -> tuple[Any, Any, Any]:
-        """Any number of branches."""
-        groups, cells, lost = [], [], np.empty(len(batch.nodes), dtype=np.int32)
+        """Return splits with any number of branches."""
+        groups, cells, missing = [], [], np.empty(len(batch.nodes), dtype=np.int32)
         for i, branch in enumerate(result.branch()):
             of_value, inside = self._one(batch, branch, i)
-            missing = None if batch.missing is None else batch.missing[i : i + 1]
-            (all_inside,), lost[i : i + 1] = level.add_missing(inside[None], missing)
-            groups.append(np.append(of_value, [lost[i], lost[i]]).astype(np.int32))
+            of_missing = None if batch.missing is None else batch.missing[i : i + 1]
+            (all_inside,), missing[i : i + 1] = level.add_missing(inside[None], of_missing)
+            groups.append(np.append(of_value, [missing[i], missing[i]]).astype(np.int32))
             cells.append(all_inside)
-        return groups, cells, lost
+        return groups, cells, missing
 
     def _one(self, batch: NodeBatch, branch: NDArray[Any], i: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """The branch of each value at one node, and the contents of the branches, given the branch of each cell."""
+        """Return the branch of each value and the cells of each branch of one node, given the branch of each cell."""
         inside = np.zeros((max(int(branch.max()) + 1, 1), batch.table.shape[2]))
         np.add.at(inside, branch[branch >= 0], batch.table[i][branch >= 0])
         groups = np.full(self.n_values, -1, dtype=np.int32)
         codes = np.arange(self.n_values) if batch.values is None else batch.values[i]
-        there = (codes >= 0) & (branch >= 0)
-        groups[codes[there]] = branch[there]
+        present = (codes >= 0) & (branch >= 0)
+        groups[codes[present]] = branch[present]
         unseen = groups < 0
         if unseen.any() and self.strategy.unseen_branch is not None:
-            # values that no row of the node has: one of the branches, or an empty one of their own
+            # values that no row of the node has go to one of the branches, or to a new empty one
             if self.strategy.unseen_branch == "empty":
                 groups[unseen] = len(inside)
                 inside = np.concatenate([inside, np.zeros((1, inside.shape[1]))])
@@ -163,7 +163,7 @@ class CountedColumn:
     # -- tables ----------------------------------------------------------------
 
     def _batches(self, level: Level, nodes: Indices | None = None) -> Iterable[NodeBatch]:
-        """Some nodes of a level in batches; all of them are counted, some have their table kept from that."""
+        """Return the tables of some nodes in batches; without `nodes`, count all nodes of the level."""
         every = nodes is None
         nodes = np.arange(level.n_nodes) if nodes is None else nodes
         if isinstance(level, RowLevel) and self.n_cells > _WIDE:
@@ -187,7 +187,7 @@ class CountedColumn:
         return NodeBatch(nodes, np.ascontiguousarray(table[:, :-1]), table[:, -1].astype(np.float64))
 
     def _table_by_difference(self, level: RowLevel, every: Indices) -> NDArray[Any]:
-        """The table of a level; of two siblings only the smaller one is counted."""
+        """Return the table of a level; only the smaller of two siblings is counted."""
         before = self._kept
         direct = every if before is None else np.setdiff1d(every, level.larger, assume_unique=True)
         counted = level.table(self, direct)
@@ -201,7 +201,7 @@ class CountedColumn:
         return table
 
     def _wide(self, level: RowLevel, nodes: Indices) -> Iterator[NodeBatch]:
-        """Only the values that a node has; nodes with about equally many of them in one batch."""
+        """Yield tables with only the values that a node has; a batch has nodes with about equally many values."""
         starts, stops = level.starts[nodes], level.starts[nodes + 1]
         sizes = stops - starts
         ids = np.concatenate([level.members[a:b] for a, b in zip(starts, stops, strict=True)]) >> 1
@@ -234,20 +234,20 @@ class CountedColumn:
             table = np.zeros((len(some), width, columns))
             at = (slot[owner[inside]], dense[inside])
             _add(table, at, ids[inside], level, nodes[some])
-            gone = values == self.n_values
-            missing = (table * gone[:, :, None]).sum(axis=1)
-            table[gone] = 0.0
-            values[gone] = -1
-            yield NodeBatch(nodes[some], table, missing if gone.any() else None, values)
+            is_missing = values == self.n_values
+            missing = (table * is_missing[:, :, None]).sum(axis=1)
+            table[is_missing] = 0.0
+            values[is_missing] = -1
+            yield NodeBatch(nodes[some], table, missing if is_missing.any() else None, values)
 
 
-def _with_lost(branch: NDArray[Any], lost: NDArray[np.int32]) -> list[NDArray[np.int32]]:
-    """The branch of each code of some nodes (nodes, values), those of missing and unseen values at the end."""
-    return list(np.concatenate([branch, lost[:, None], lost[:, None]], axis=1).astype(np.int32, copy=False))
+def _with_missing(branch: NDArray[Any], missing: NDArray[np.int32]) -> list[NDArray[np.int32]]:
+    """Append the branch of missing and of unseen values to the branches of the codes (nodes, values)."""
+    return list(np.concatenate([branch, missing[:, None], missing[:, None]], axis=1).astype(np.int32, copy=False))
 
 
 def _add(table: Floats, at: Any, ids: NDArray[Any], level: RowLevel, nodes: Indices) -> None:
-    """Add instances to cells of a table."""
+    """Add instances to the cells of a table."""
     rows = level.rows
     w = np.ones(len(ids)) if rows.weights is None else rows.weights[ids].astype(np.float64)
     if rows.n_classes:

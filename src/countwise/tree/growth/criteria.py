@@ -1,7 +1,7 @@
-"""Criteria: what makes a split a good one.
+"""Split criteria.
 
-Cells are weights by class (..., classes), or for a numeric target (..., 3): the weight, and the sum and sum of
-squares about the node's center. A table has one more axis before the last, for branches.
+Cells are class weights (..., classes). For a numeric target they are (..., 3): the weight, the sum and the sum of
+squares, both about the center of the node. A table has one more axis for branches, before the last.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _KERNELS = {"gain": "entropy", "gain_ratio": "entropy", "gini": "gini", "varianc
 OF_CLASSES = ("gain", "gain_ratio", "gini")
 OF_NUMBERS = ("sd", "variance")
 SYNONYMS = {"entropy": "gain", "log_loss": "gain", "squared_error": "variance"}
-_PURE = 1e-12  # of a node's weight: what rounding may leave of a class that has no rows
+_PURE = 1e-12  # a class with at most this fraction of a node's weight is a rounding error
 
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """What is compared: information gain, gain ratio, or the fall of Gini impurity, deviation or variance.
+    """Split criterion: information gain, gain ratio, or decrease in Gini impurity, standard deviation or variance.
 
     Examples
     --------
@@ -36,51 +36,51 @@ class Criterion:
     0.24675
     """
 
-    word: str  # "gain", "gain_ratio", "gini", "sd" or "variance"; or a synonym
-    kernel: str = field(init=False, repr=False)  # the kernels' name of the impurity
+    name: str  # "gain", "gain_ratio", "gini", "sd" or "variance"; or a synonym
+    kernel: str = field(init=False, repr=False)  # name of the impurity in the kernels
     numeric: bool = field(init=False, repr=False)  # whether the target is numeric
-    ratio: bool = field(init=False, repr=False)  # whether gains are divided by the information of the split itself
+    ratio: bool = field(init=False, repr=False)  # whether gains are divided by the split information
 
     def __post_init__(self) -> None:
-        word = SYNONYMS.get(self.word, self.word)
-        own = {"word": word, "kernel": _KERNELS[word], "numeric": word in OF_NUMBERS, "ratio": word == "gain_ratio"}
-        for name, value in own.items():
-            object.__setattr__(self, name, value)
+        name = SYNONYMS.get(self.name, self.name)
+        own = {"name": name, "kernel": _KERNELS[name], "numeric": name in OF_NUMBERS, "ratio": name == "gain_ratio"}
+        for field_name, value in own.items():
+            object.__setattr__(self, field_name, value)
 
     def weight(self, cells: NDArray[Any]) -> Any:
-        """The weight in cells."""
+        """Return the total weight of cells."""
         return cells[..., 0] if self.numeric else cells.sum(axis=-1)
 
     def impurity(self, cells: NDArray[Any]) -> Any:
-        """How far cells are from one class, or from one number."""
+        """Return the impurity of cells: entropy, Gini impurity, standard deviation or variance."""
         if self.numeric:
             n, _, m2 = moments_of(cells)
-            return self._deviation(n, m2)
-        return gini(cells, axis=-1) if self.word == "gini" else entropy(cells, axis=-1)
+            return self._dispersion(n, m2)
+        return gini(cells, axis=-1) if self.name == "gini" else entropy(cells, axis=-1)
 
     def at_nodes(self, cells: NDArray[Any]) -> Floats:
-        """The impurity of a tree's nodes, whose cells hold weight, mean and squared deviations."""
-        return self._deviation(cells[..., 0], cells[..., 2]) if self.numeric else np.asarray(self.impurity(cells))
+        """Return the impurity of the nodes of a tree, whose cells hold weight, mean and squared deviations."""
+        return self._dispersion(cells[..., 0], cells[..., 2]) if self.numeric else np.asarray(self.impurity(cells))
 
-    def _deviation(self, n: Floats, m2: Floats) -> Floats:
+    def _dispersion(self, n: Floats, m2: Floats) -> Floats:
         variance = np.divide(m2, n, out=np.zeros_like(m2), where=n > 0)
-        return variance if self.word == "variance" else np.sqrt(variance)
+        return variance if self.name == "variance" else np.sqrt(variance)
 
     def gain(self, table: NDArray[Any]) -> Any:
-        """By how much a split into the branches of a table (..., branches, classes) lowers the impurity."""
+        """Return the decrease in impurity by a split into the branches of a table (..., branches, classes)."""
         if self.numeric:
-            fall = sd_reduction if self.word == "sd" else variance_reduction
-            return fall(*moments_of(table))
-        return gini_gain(table) if self.word == "gini" else mutual_information(table)
+            reduction = sd_reduction if self.name == "sd" else variance_reduction
+            return reduction(*moments_of(table))
+        return gini_gain(table) if self.name == "gini" else mutual_information(table)
 
     def tolerance(self, impurity: Any, n: Any) -> Any:
-        """Gains that differ by less are equal: rounding must not decide."""
+        """Return the difference below which two gains are tied, so that rounding does not decide."""
         if self.numeric:
-            return (1e-7 if self.word == "sd" else 1e-10) * impurity  # roots of squares keep half of their digits
+            return (1e-7 if self.name == "sd" else 1e-10) * impurity  # square roots keep half of the digits
         return 1e-12 * impurity + 4e-15 * (1 + np.log2(np.maximum(n, 1.0)) if self.kernel == "entropy" else 1.0)
 
     def pure(self, cells: NDArray[Any], scale: float = 1.0) -> Any:
-        """Whether nodes are pure; the scale is the largest absolute value of a numeric target."""
+        """Return whether nodes are pure; `scale` is the largest absolute value of a numeric target."""
         if self.numeric:
             n, _, m2 = moments_of(cells)
             return m2 <= 1e-26 * scale * scale * n
@@ -88,7 +88,7 @@ class Criterion:
 
 
 def moments_of(cells: NDArray[Any]) -> tuple[Floats, Floats, Floats]:
-    """Weight, mean and sum of squared deviations, from weight, sum and sum of squares."""
+    """Return weight, mean and sum of squared deviations, given weight, sum and sum of squares."""
     n, total, squares = (np.asarray(cells[..., i], dtype=np.float64) for i in range(3))
     mean = np.divide(total, n, out=np.zeros_like(n), where=n > 0)
     return n, mean, np.maximum(squares - total * mean, 0.0)

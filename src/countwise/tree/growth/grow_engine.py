@@ -1,7 +1,7 @@
-"""Growing where the rows lie: each level is a group-by by node, cell and class for each attribute.
+"""Tree growth in an engine: each level is a group-by query by node, cell and class for each attribute.
 
-The node of a row is an expression: the tests on the path to it. A row with a missing value goes down one branch, or,
-in fractions, down all of them: of such rows, and of them alone, the weight at each node is summed.
+The node of a row is an expression made of the tests on the path to it. A row with a missing value goes down one
+branch, or down all branches in fractions. Only for the latter rows, the query sums fractional weights at each node.
 """
 
 from __future__ import annotations
@@ -34,35 +34,35 @@ from countwise.tree.nodes import Tree
 __all__ = ["EngineTrainingSet", "NodePaths", "open_engine"]
 
 
-NOWHERE, DIVIDED = -1, -2  # the node of rows that reach none of the nodes, and of those that reach several
-MOST_NODES = 1 << 10  # of a level, that an engine is asked about
-_AT_ONCE = 64  # nodes at which the weights of divided rows are summed in one query
+NOWHERE, DIVIDED = -1, -2  # node codes of rows that reach none of the nodes, and of rows that reach several
+MOST_NODES = 1 << 10  # largest number of nodes of a level
+_AT_ONCE = 64  # number of nodes at which one query sums the weights of divided rows
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class EngineTrainingSet(TrainingSet):
-    """Rows that an engine holds."""
+    """Training rows in an engine."""
 
-    ready: Ready  # the relation
-    extents: dict[str, Extent]  # where the numbers of each column lie, and whether it has missing values
-    weight: float  # of all rows, times those of their classes
-    class_factors: Floats | None = None  # the weights of classes
-    pilot: float = 0.0  # of a numeric target a number near its mean
-    scale: float = 1.0  # and the largest absolute value
+    ready: Ready  # the prepared engine table
+    extents: dict[str, Extent]  # minimum and maximum of each column, and whether it has missing values
+    weight: float  # total weight of the rows, multiplied by class weights
+    class_factors: Floats | None = None  # class weights
+    pilot: float = 0.0  # a number near the mean of a numeric target
+    scale: float = 1.0  # the largest absolute value of a numeric target
 
     def grow(self, settings: GrowthSettings) -> Tree:
-        """A tree of all rows."""
+        """Grow a tree from all rows."""
         return _EngineGrowth(self, settings).grow()
 
     def bins(self, n_bins: int) -> dict[str, Bins]:
-        """The numeric columns in bins that hold about equally many rows."""
+        """Discretize the numeric columns into bins with about equally many rows."""
         factors = None if self.class_factors is None else self._factors_of
         numeric = [f.column for f in self.features if not f.nominal]
         return {name: cut(self.ready, name, self.extents[name], n_bins, factors) for name in numeric}
 
     def _factors_of(self, classes: Any) -> Floats:
-        """The weight of each of some classes."""
-        assert self.class_factors is not None  # noqa: S101 - asked before
+        """Return the weights of some classes."""
+        assert self.class_factors is not None  # noqa: S101 - checked by the caller
         return np.asarray(self.class_factors[self.target.encode(classes, strict=True)])
 
 
@@ -74,28 +74,28 @@ def open_engine(
     *,
     numeric_target: bool,
 ) -> EngineTrainingSet:
-    """Ask an engine for domains, classes and the extents of numbers.
+    """Query an engine for domains, classes and the extents of numeric columns.
 
-    `needs_rows` gives, of a schema, why a tree cannot be grown in an engine, and what to do; None if it can.
+    `needs_rows` returns, for a schema, why a tree cannot be grown in an engine, and a hint; None if it can.
     """
     relation, name = part.relation, part.name
     schema = infer_schema(part.frame)
     reason = needs_rows(schema)
     if reason is not None:
         raise RowsRefused(
-            f"{reason[0]}; the relation has {relation.size():,} rows.",
-            hint=f"{reason[1]}; or collect the rows into memory first.",
+            f"{reason[0]}; the engine table has {relation.size():,} rows.",
+            hint=f"{reason[1]}, or collect the rows into memory first.",
         )
     if numeric_target and not relation.is_numeric(name):
         raise TableError(
-            f"The target {name!r} is a column of {relation.dtypes[name]}; numbers are expected.",
-            hint="a classifier predicts a nominal target.",
+            f"The target {name!r} has type {relation.dtypes[name]}; a regression tree needs a numeric target.",
+            hint="use TreeClassifier for a nominal target.",
         )
     numbers = [a.name for a in schema.attributes if isinstance(a, Numeric)]
     ready = Ready(relation, frozenset([*numbers, *([name] if numeric_target else [])]))
     sizes = ready.sizes()
     if not sizes.known:
-        raise TableError("The relation is empty: at least one row with a target is needed.")
+        raise TableError("The engine table is empty; at least one row with a target is needed.")
     extents = ready.extents(numbers)
     schema = _learn_domains(relation, schema, sizes.counted, extents)
     own = _numeric_target(ready, name) if numeric_target else _class_target(part, class_factors)
@@ -112,7 +112,7 @@ def open_engine(
 
 
 def _learn_domains(relation: Relation, schema: Schema, n_rows: int, extents: dict[str, Extent]) -> Schema:
-    """The schema with the domains of nominal columns; whether these have missing values goes to their extents."""
+    """Return the schema with the domains of nominal columns; their missing values are recorded in `extents`."""
     names = [a.name for a in schema.attributes if isinstance(a, Nominal)]
     if names:
         refuse_identifiers(relation.look([], names), schema, n_rows)
@@ -128,14 +128,14 @@ def _learn_domains(relation: Relation, schema: Schema, n_rows: int, extents: dic
 
 
 def _numeric_target(ready: Ready, name: str) -> dict[str, Any]:
-    """The target, a number near its mean, and its largest absolute value."""
+    """Return a numeric target, a number near its mean and its largest absolute value."""
     ends = ready.extents([name])[name]
     pilot = ready.relation.look([name], []).means[name]
     return {"target": Numeric(name), "pilot": pilot, "scale": max(abs(ends.low), abs(ends.high))}
 
 
 def _class_target(part: EnginePart, class_factors: ClassFactors | None) -> dict[str, Any]:
-    """The target, the weights of classes and of all rows, and the dtype of the user's classes."""
+    """Return a nominal target, the class weights, the total weight and the dtype of the user's classes."""
     target, label_type = target_of(part.relation, Nominal(part.name, grows=True), part.classes)
     codes = target.encode(part.classes.frame.columns[part.name], strict=True)
     counts = np.bincount(codes, weights=part.classes.weights, minlength=len(target.values)).astype(np.float64)
@@ -145,13 +145,13 @@ def _class_target(part: EnginePart, class_factors: ClassFactors | None) -> dict[
 
 
 class NodePaths:
-    """The paths to some nodes of one depth, ascending, as expressions of an engine."""
+    """Paths to some nodes of one depth, in ascending order, as engine expressions."""
 
     def __init__(
         self,
         tree: Tree,
         features: Sequence[Feature],
-        has_missing: dict[int, bool],  # of each attribute that may be tested
+        has_missing: dict[int, bool],  # for each attribute that may be tested
         nodes: Indices,
         fractions: bool,  # whether rows with a missing value go down all branches
         numeric_target: bool,
@@ -162,51 +162,50 @@ class NodePaths:
         self.inner = [k for k in sorted(self.passed) if tree.depths[k] < self.depth]
         self.columns = list(dict.fromkeys(features[tree.attribute[k]].column for k in self.inner))
         self.dividing = {k for k in self.inner if fractions and has_missing[int(tree.attribute[k])]}
-        # the places of nodes that parts of rows may reach, and the share of its parent's rows that each node has
-        self.shared = np.array(
+        # indices of the nodes that parts of rows may reach, and the fraction of its parent's weight at each node
+        self.partial = np.array(
             [i for i, k in enumerate(nodes.tolist()) if self.dividing & set(tree.path(k))], np.int64
         )
-        self.shares = tree.shares(tree.weights(numeric_target)) if self.dividing else np.empty(0)
+        self.fractions = tree.fractions(tree.weights(numeric_target)) if self.dividing else np.empty(0)
 
     def located(self, plan: Any) -> Any:
-        """The plan with the node of each row, `cw_at`: nested whens, as the tree is.
+        """Add the node of each row to the plan as column `cw_at`, by nested when expressions.
 
-        A column for each level would be shorter, but engines that push filters down write it out again wherever it is
-        named.
+        A column for each level would be shorter, but engines that push filters down repeat its expression.
         """
         return plan.with_columns(cw_at=self._at(0))
 
-    def shared_out(self, plan: Any, nodes: Indices) -> Any:
-        """The plan with the part of each row's weight that reaches some nodes, `cw_p` and the node's number."""
+    def with_partial_weights(self, plan: Any, nodes: Indices) -> Any:
+        """Add the weight of each row that reaches some nodes to the plan, as columns `cw_p` plus the node index."""
         passed, depths = self.tree.passed(nodes.tolist()), self.tree.depths
         plan = plan.with_columns(cw_p0=nw.col("cw_w"))
         for depth in range(1, self.depth + 1):
-            plan = plan.with_columns(**{f"cw_p{k}": self._share(k) for k in sorted(passed) if depths[k] == depth})
+            plan = plan.with_columns(**{f"cw_p{k}": self._weight_at(k) for k in sorted(passed) if depths[k] == depth})
         return plan
 
     def _at(self, k: int) -> Any:
-        """Which of the nodes a row reaches that is at a node."""
+        """Return the expression of the node that a row reaches from node k."""
         if k not in self.passed or self.tree.depths[k] == self.depth:
             return nw.lit(k if k in self.passed else NOWHERE)
-        first, lost = int(self.tree.children[k]), int(self.tree.missing[k])
+        first, missing = int(self.tree.children[k]), int(self.tree.missing[k])
         x, limits = self._column(k), self.tree.limits_of(k)
         if len(limits):
             low, high = self._at(first), self._at(first + 1)
-            if lost == 0:  # a comparison with a missing value does not hold
+            if missing == 0:  # a comparison with a missing value is false
                 inside = nw.when(x > float(limits[0])).then(high).otherwise(low)
             else:
                 inside = nw.when(x <= float(limits[0])).then(low).otherwise(high)
         else:
-            branches = sorted(self._branches(k).items(), key=lambda branch: branch[0] == lost)
+            branches = sorted(self._branches(k).items(), key=lambda branch: branch[0] == missing)
             inside = _chosen(x, [(values, self._at(first + b)) for b, values in branches])
         placed = self._placed(k)
-        own = lost >= (2 if len(limits) else len(self._branches(k)))  # missing values have a branch of their own
-        if placed is None or (lost >= 0 and not own):
+        own = missing >= (2 if len(limits) else len(self._branches(k)))  # missing values have a separate branch
+        if placed is None or (missing >= 0 and not own):
             return inside
-        return nw.when(placed).then(inside).otherwise(self._at(first + lost) if own else nw.lit(DIVIDED))
+        return nw.when(placed).then(inside).otherwise(self._at(first + missing) if own else nw.lit(DIVIDED))
 
-    def _share(self, k: int) -> Any:
-        """The part of its parent's weight that reaches a node."""
+    def _weight_at(self, k: int) -> Any:
+        """Return the expression of the weight of a row that reaches node k from its parent."""
         parent = int(self.tree.parent[k])
         branch = k - int(self.tree.children[parent])
         above, x, limits = nw.col(f"cw_p{parent}"), self._column(parent), self.tree.limits_of(parent)
@@ -215,13 +214,13 @@ class NodePaths:
         else:
             inside = x.is_in(self._branches(parent)[branch])
         taken, placed = nw.when(inside).then(above).otherwise(0.0), self._placed(parent)
-        return taken if placed is None else nw.when(placed).then(taken).otherwise(above * float(self.shares[k]))
+        return taken if placed is None else nw.when(placed).then(taken).otherwise(above * float(self.fractions[k]))
 
     def _column(self, k: int) -> Any:
         return nw.col(self.features[self.tree.attribute[k]].column)
 
     def _branches(self, k: int) -> dict[int, list[Any]]:
-        """The values of each branch of a node."""
+        """Return the values of each branch of a node."""
         attribute = self.features[self.tree.attribute[k]].attribute
         assert isinstance(attribute, Nominal)  # noqa: S101 - numeric attributes have limits
         found: dict[int, list[Any]] = {}
@@ -231,7 +230,7 @@ class NodePaths:
         return found
 
     def _placed(self, k: int) -> Any:
-        """Whether a value has a branch of its own; None if all have."""
+        """Return the expression of whether a value is assigned to one branch; None if all values are."""
         x, place = self._column(k), int(self.tree.attribute[k])
         if not len(self.tree.limits_of(k)):
             placed = [value for values in self._branches(k).values() for value in values]
@@ -243,7 +242,7 @@ class NodePaths:
 
 
 def _chosen(x: Any, cases: Sequence[tuple[list[Any], Any]]) -> Any:
-    """The case whose values include x; the last one, if no case does."""
+    """Return the result of the case whose values include x; that of the last case if none does."""
     if len(cases) == 1:
         return cases[0][1]
     middle = len(cases) // 2
@@ -252,7 +251,7 @@ def _chosen(x: Any, cases: Sequence[tuple[list[Any], Any]]) -> Any:
 
 
 class _EngineGrowth(TableGrowth):
-    """Growth from the answers of an engine."""
+    """Growth by queries to an engine."""
 
     def __init__(self, data: EngineTrainingSet, settings: GrowthSettings) -> None:
         self.bins = data.bins(settings.bins or 0)
@@ -278,16 +277,17 @@ class _EngineGrowth(TableGrowth):
     def _tables(self, nodes: Indices, centers: Floats | None) -> dict[int, NDArray[Any]]:
         if len(nodes) > MOST_NODES:
             raise RowsRefused(
-                f"{len(nodes):,} nodes at depth {self.depth} could be split; an engine is asked about "
-                f"{MOST_NODES:,} at most.",
-                hint=f"max_depth={self.depth}, a larger min_samples_leaf or min_gain; or collect the rows.",
+                f"{len(nodes):,} nodes at depth {self.depth} could be split; the limit for growing a tree in an "
+                f"engine is {MOST_NODES:,}.",
+                hint=f"use max_depth={self.depth}, a larger min_samples_leaf or min_gain, or collect the rows into "
+                "memory first.",
             )
         fractions = self.settings.missing == "fractions"
         paths = NodePaths(self.tree(), self.data.features, self.has_missing, nodes, fractions, self.criterion.numeric)
         return {c.index: self._weighed(self._table(c, paths, centers)) for c in self.columns}
 
     def _weighed(self, table: Floats) -> NDArray[Any]:
-        """A table times the weights of classes; of whole numbers if it can be."""
+        """Multiply a table by the class weights; the result is of integers if possible."""
         if self.data.class_factors is not None:
             table = table * self.data.class_factors
         whole = not self.criterion.numeric and table.ndim > 2 and _kernels.float_is_integral(table.reshape(-1))
@@ -296,7 +296,7 @@ class _EngineGrowth(TableGrowth):
     # -- tables ------------------------------------------------------------------------
 
     def _table(self, column: CountedColumn, paths: NodePaths, centers: Floats | None) -> Floats:
-        """The table of a column at some nodes: (nodes, cells, classes or 3)."""
+        """Return the table of a column at some nodes: (nodes, cells, classes or 3)."""
         nodes, last = paths.nodes, self.n_classes or 3
         table = np.zeros((len(nodes), column.n_cells, last))
         plan = paths.located(self.data.ready.rows([self.data.features[column.index].column, *paths.columns]))
@@ -304,14 +304,14 @@ class _EngineGrowth(TableGrowth):
         for start in range(0, len(nodes), step):
             some = np.arange(start, min(start + step, len(nodes)))
             self._add_whole(table, some, column, paths, plan, centers)
-        for start in range(0, len(paths.shared), _AT_ONCE):
-            self._add_divided(table, paths.shared[start : start + _AT_ONCE], column, paths, plan, centers)
+        for start in range(0, len(paths.partial), _AT_ONCE):
+            self._add_divided(table, paths.partial[start : start + _AT_ONCE], column, paths, plan, centers)
         return table
 
     def _add_whole(
         self, table: Floats, some: Indices, column: CountedColumn, paths: NodePaths, plan: Any, centers: Any
     ) -> None:
-        """Add rows that are at one node."""
+        """Add the rows that reach exactly one node."""
         nodes = paths.nodes[some]
         at = nw.col("cw_at")
         if len(some) < len(paths.nodes):
@@ -331,40 +331,40 @@ class _EngineGrowth(TableGrowth):
     def _add_divided(
         self, table: Floats, some: Indices, column: CountedColumn, paths: NodePaths, plan: Any, centers: Any
     ) -> None:
-        """Add rows that are at several nodes, with a share of their weight at each."""
+        """Add the rows that reach several nodes, with a fraction of their weight at each."""
         plan = plan.filter(nw.col("cw_at") == DIVIDED)
         if self.data.ready.relation.weights is None:
             plan = plan.with_columns(cw_w=nw.lit(1.0))
-        plan = paths.shared_out(plan, paths.nodes[some])
+        plan = paths.with_partial_weights(plan, paths.nodes[some])
         plan, cell_keys, decode = self._celled(column, plan, len(some))
         names = {"cw_w": {i: f"cw_p{k}" for i, k in zip(some.tolist(), paths.nodes[some].tolist(), strict=True)}}
         keys = list(cell_keys)
         if self.criterion.numeric:
             y = nw.col(self.data.target.name)
-            for word, before in (("cw_s", "cw_w"), ("cw_q", "cw_s")):
-                names[word] = {i: f"{word}{i}" for i in some.tolist()}
+            for prefix, before in (("cw_s", "cw_w"), ("cw_q", "cw_s")):
+                names[prefix] = {i: f"{prefix}{i}" for i in some.tolist()}
                 plan = plan.with_columns(
-                    **{names[word][i]: nw.col(names[before][i]) * (y - float(centers[i])) for i in some.tolist()}
+                    **{names[prefix][i]: nw.col(names[before][i]) * (y - float(centers[i])) for i in some.tolist()}
                 )
         else:
             keys.append(self.data.target.name)
-        sums = [nw.col(name).sum() for of_word in names.values() for name in of_word.values()]
+        sums = [nw.col(name).sum() for by_node in names.values() for name in by_node.values()]
         found = fetched(plan.group_by(*keys).agg(*sums), keys)
         cells = decode(found)
         for i in some.tolist():
-            words = (names[word][i] for word in names)
-            self._add(table, np.full(found.n_rows, i), cells, found, *words)
+            own = (by_node[i] for by_node in names.values())
+            self._add(table, np.full(found.n_rows, i), cells, found, *own)
 
-    def _add(self, table: Floats, place: NDArray[Any], cells: NDArray[Any], found: Frame, *words: str) -> None:
-        """Add an answer to a table."""
+    def _add(self, table: Floats, place: NDArray[Any], cells: NDArray[Any], found: Frame, *names: str) -> None:
+        """Add the result of a query to a table; `names` are its columns of sums."""
         if self.criterion.numeric:
-            for i, word in enumerate(words):
-                np.add.at(table[..., i], (place, cells), np.nan_to_num(numbers_in(found, word)))
+            for i, name in enumerate(names):
+                np.add.at(table[..., i], (place, cells), np.nan_to_num(numbers_in(found, name)))
         else:
-            np.add.at(table, (place, cells, self._class_codes(found)), np.nan_to_num(numbers_in(found, words[0])))
+            np.add.at(table, (place, cells, self._class_codes(found)), np.nan_to_num(numbers_in(found, names[0])))
 
     def _celled(self, column: CountedColumn, plan: Any, n_nodes: int) -> tuple[Any, list[str], Decode]:
-        """A plan with columns that identify the cells of a column, and how they are read as codes."""
+        """Add columns that identify the cells of a column to a plan; return also the function that decodes them."""
         feature = self.data.features[column.index]
         attribute, name = feature.attribute, feature.column
         if isinstance(attribute, Nominal):
@@ -378,7 +378,7 @@ class _EngineGrowth(TableGrowth):
 
 
 def _sums(plan: Any, ready: Ready, shift: Any, target: str, keys: Sequence[str] = ()) -> Any:
-    """The weight, and the sums of the target less a shift and of its square, in each group."""
+    """Return the weight, and the sums of the target minus a shift and of its square, for each group."""
     fresh = {"cw_d": nw.col(target) - shift}
     if ready.relation.weights is None:
         fresh["cw_w"] = nw.lit(1.0)

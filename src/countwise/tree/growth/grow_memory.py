@@ -1,4 +1,4 @@
-"""Growing from rows in memory: they are kept in the order of their nodes, and move from level to level."""
+"""Tree growth from rows in memory; the rows are kept sorted by node."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from countwise.tree.nodes import Tree, ragged
 
 __all__ = ["MemoryTrainingSet"]
 
-_NOBODY = np.empty(0, dtype=np.int64)
+_NO_NODES = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class MemoryTrainingSet(TrainingSet):
-    """Rows in memory."""
+    """Training rows in memory."""
 
-    columns: Sequence[NDArray[Any]]  # of each attribute: codes, or numbers with NaN for missing
-    y: NDArray[Any]  # the class of each row as a code, or its numeric target
-    weights: NDArray[Any] | None  # of each row, times that of its class
-    places: NDArray[Any] | None = None  # of the rows in the user's table; None if all of them are here
-    n_given: int = 0  # rows of the user's table
+    columns: Sequence[NDArray[Any]]  # for each attribute: codes, or numbers with NaN for missing
+    y: NDArray[Any]  # the class code of each row, or its numeric target
+    weights: NDArray[Any] | None  # weight of each row, multiplied by that of its class
+    places: NDArray[Any] | None = None  # positions of the rows in the user's table; None if all rows are used
+    n_given: int = 0  # number of rows of the user's table
 
     @classmethod
     def of(
@@ -51,7 +51,7 @@ class MemoryTrainingSet(TrainingSet):
         y: NDArray[Any],
         class_factors: ClassFactors | None = None,
     ) -> Self:
-        """Rows encoded by a schema whose domains are still to be learned."""
+        """Learn the domains of a schema from rows, and encode the rows."""
         frame = schema.coded(rows.frame)
         schema = schema.learn(frame)
         table = encode_finite(schema, frame, rows.weights, strict=True)
@@ -82,26 +82,26 @@ class MemoryTrainingSet(TrainingSet):
 
     @property
     def own_weights(self) -> NDArray[Any]:
-        """The weights, 1 for each row if there are none."""
+        """The weights; 1 for each row if none are given."""
         return np.ones(self.n_rows, dtype=np.int64) if self.weights is None else self.weights
 
     def take(self, rows: Indices) -> MemoryTrainingSet:
-        """Some rows."""
+        """Return some of the rows."""
         weights = None if self.weights is None else self.weights[rows]
         return replace(
             self, columns=[c[rows] for c in self.columns], y=self.y[rows], weights=weights, n_rows=len(rows)
         )
 
     def weighed(self, weights: NDArray[Any]) -> MemoryTrainingSet:
-        """The rows that have a weight, with these weights."""
+        """Return the rows with new weights, without those of weight 0."""
         return replace(self, weights=weights).take(np.flatnonzero(weights > 0))
 
     def grow(self, settings: GrowthSettings) -> Tree:
-        """A tree of all rows."""
+        """Grow a tree from all rows."""
         return _MemoryGrowth(self, settings).grow()
 
     def tree_columns(self, settings: GrowthSettings) -> tuple[list[TreeColumn], list[NDArray[Any]]]:
-        """The columns by which nodes may be split, and those by which rows are sent to branches."""
+        """Return the columns by which nodes may be split, and the columns by which rows are sent to branches."""
         routes, found, numeric = list(self.columns), {}, []
         for j, f in enumerate(self.features):
             column = self._nominal(j, settings) if f.nominal else None
@@ -130,7 +130,7 @@ class MemoryTrainingSet(TrainingSet):
 
     def _nominal(self, j: int, settings: GrowthSettings) -> TreeColumn | None:
         feature, codes = self.features[j], self.columns[j]
-        assert isinstance(feature.attribute, Nominal)  # noqa: S101 - asked before
+        assert isinstance(feature.attribute, Nominal)  # noqa: S101 - checked by the caller
         n_values = len(feature.attribute.values)
         if n_values < 2:
             return None
@@ -162,7 +162,7 @@ class _MemoryGrowth(Growth):
         return self.rows.sums(self.members, self.starts[None], centers), centers
 
     def _first_level(self, cells: Floats, centers: Floats | None) -> Level:
-        none = (_NOBODY, _NOBODY, _NOBODY)
+        none = (_NO_NODES, _NO_NODES, _NO_NODES)
         return RowLevel(cells, centers, self.settings, self.members, self.starts, self.rows, *none)
 
     def _prepare(self, level: Level, threads: int | None) -> None:
@@ -179,16 +179,16 @@ class _MemoryGrowth(Growth):
             _kernels.over_items(self.sorted, methodcaller("advance", step), threads)
         siblings = _siblings(children.owner[opened], splits.sizes, splits.nodes, np.diff(starts))
         cells, centers = children.cells[opened], children.open_centers
-        if centers is not None:  # about their own centers
+        if centers is not None:  # sums about the centers of the children
             cells = self.rows.sums(members, np.stack([starts[:-1], starts[1:]], axis=1), centers)
             self._correct(opened, cells, centers)
         return RowLevel(cells, centers, self.settings, members, starts, self.rows, *siblings)
 
     def _step(self, level: RowLevel, splits: Splits, opened: Flags, threads: int | None) -> LevelStep:
-        """Send every instance to its branch; those whose value is missing to all of them, in parts."""
+        """Send every instance to its branch; instances with a missing value are divided among all branches."""
         sizes = splits.sizes
-        kind = np.uint8 if sizes.max() < 255 else np.uint16 if sizes.max() < 65535 else np.uint32
-        branch = np.zeros(len(self.rows.y), dtype=kind)
+        dtype = np.uint8 if sizes.max() < 255 else np.uint16 if sizes.max() < 65535 else np.uint32
+        branch = np.zeros(len(self.rows.y), dtype=dtype)
         n_missing = self._route(level, splits, branch, threads)
         slots = np.where(opened, np.cumsum(opened) - 1, -1).astype(np.int32)
         of_node = np.zeros(level.n_nodes, dtype=np.int64)
@@ -196,11 +196,11 @@ class _MemoryGrowth(Growth):
         first = np.concatenate([[0], np.cumsum(of_node)])
         copies = None
         if n_missing:
-            copies = self._divide(level, splits, branch, np.iinfo(kind).max)
+            copies = self._divide(level, splits, branch, np.iinfo(dtype).max)
         return LevelStep(branch, slots, first, int(opened.sum()), copies)
 
     def _route(self, level: RowLevel, splits: Splits, branch: NDArray[Any], threads: int | None) -> int:
-        """Write down every instance's branch; how many have a missing value."""
+        """Set the branch of every instance; return the number of instances with a missing value."""
         tests, n = splits.training_tests(level.n_nodes), level.n_entries
         if threads == 1:
             return _kernels.route_entries(self.routes, level.members, level.starts, tests, self.rows.rows, branch)
@@ -213,24 +213,24 @@ class _MemoryGrowth(Growth):
         return sum(_kernels.over_items(range(0, n, step), route, threads))
 
     def _divide(self, level: RowLevel, splits: Splits, branch: NDArray[Any], every: int) -> NDArray[np.uint32]:
-        """Divide the instances whose value is missing; where the parts of each begin."""
+        """Divide the instances with a missing value; return the index of the first part of each instance."""
         ids = level.members >> 1
         owner = np.repeat(np.arange(level.n_nodes), np.diff(level.starts))
         split = np.zeros(level.n_nodes, dtype=bool)
         split[splits.nodes] = True
-        lost = (branch[ids] == every) & split[owner]
-        shares, starts = ragged([_shares(self.criterion.weight(cells)) for cells in splits.cells], np.float64)
+        missing = (branch[ids] == every) & split[owner]
+        fractions, starts = ragged([_fractions(self.criterion.weight(cells)) for cells in splits.cells], np.float64)
         place = np.zeros(level.n_nodes, dtype=np.int64)
         place[splits.nodes] = np.arange(len(splits.nodes))
-        at = place[owner[lost]]
+        at = place[owner[missing]]
         sizes = np.diff(starts)[at]
         offsets = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        self.rows, copies = self.rows.divided(ids[lost], sizes, shares[np.repeat(starts[at], sizes) + offsets])
+        self.rows, copies = self.rows.divided(ids[missing], sizes, fractions[np.repeat(starts[at], sizes) + offsets])
         return copies
 
 
 def _grouped(columns: Sequence[TreeColumn], routes: list[NDArray[Any]]) -> ColumnGroup | None:
-    """A group of the columns of few codes, if there are several; from then on it alone keeps their codes."""
+    """Group the columns with few codes, if there are at least two; the group then owns their codes."""
     suited = [c for c in columns if isinstance(c, CountedColumn) and ColumnGroup.suits(c.codes)]
     if len(suited) < 2:
         return None
@@ -243,7 +243,7 @@ def _grouped(columns: Sequence[TreeColumn], routes: list[NDArray[Any]]) -> Colum
 
 
 def _moved(step: LevelStep, members: NDArray[Any], starts: NDArray[Any], threads: int | None) -> tuple[Any, Any]:
-    """The members of the next level; two halves of the nodes are moved side by side."""
+    """Return the members of the next level; two halves of the nodes are moved in parallel."""
     half = int(np.searchsorted(starts, len(members) // 2))
     if threads == 1 or not 0 < half < len(starts) - 1:
         return step.moved(members, starts)
@@ -258,13 +258,13 @@ def _moved(step: LevelStep, members: NDArray[Any], starts: NDArray[Any], threads
     return np.concatenate([low, high]), low_starts + high_starts
 
 
-def _shares(weights: Floats) -> Floats:
+def _fractions(weights: Floats) -> Floats:
     total = weights.sum()
     return np.asarray(weights / total) if total > 0 else np.zeros(len(weights))
 
 
 def _siblings(owner: Indices, sizes: Indices, nodes: Indices, lengths: Indices) -> tuple[Any, Any, Any]:
-    """Of nodes with two branches that are both open: the larger, the smaller, and the node itself."""
+    """Return the larger child, the smaller child and the node, for nodes with two open children."""
     two = np.zeros(int(owner.max()) + 1, dtype=bool)
     two[nodes[(sizes == 2) & (nodes <= owner.max())]] = True
     both = np.flatnonzero((owner[1:] == owner[:-1]) & two[owner[1:]])

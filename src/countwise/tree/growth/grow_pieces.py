@@ -1,4 +1,4 @@
-"""Growing from a file that is read anew for each level, so that its rows need not fit into memory."""
+"""Out-of-core tree growth from a file that is read once per level, in chunks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from countwise.tree.growth.settings import GrowthSettings
 from countwise.tree.growth.splits import Threshold
 from countwise.tree.nodes import Tree
 
-__all__ = ["PiecesTrainingSet", "open_pieces"]
+__all__ = ["ChunkedTrainingSet", "open_chunks"]
 
 _ALL = Nominal("(all)", (0,))
 _NODE, _TARGET, _CELL = "(node)", "(target)", "(cell)"
@@ -38,27 +38,27 @@ Reopen = Callable[[], Iterator[Memory]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EncodedPiece:
-    """A piece of the rows."""
+class EncodedChunk:
+    """Chunk of encoded rows."""
 
-    counted: Sequence[NDArray[Any]]  # of each attribute the codes that are counted
-    columns: Sequence[NDArray[Any]]  # of each attribute the codes or numbers that a tree tests
-    y: NDArray[Any]  # the class of each row as a code, or its numeric target
+    counted: Sequence[NDArray[Any]]  # for each attribute, the codes that are counted
+    columns: Sequence[NDArray[Any]]  # for each attribute, the codes or numbers that a tree tests
+    y: NDArray[Any]  # the class code of each row, or its numeric target
     weights: NDArray[Any] | None
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class PiecesTrainingSet(TrainingSet):
-    """Rows that are read piece by piece."""
+class ChunkedTrainingSet(TrainingSet):
+    """Training rows in a file that is read in chunks."""
 
-    reopen: Reopen  # reads all pieces from the first on, each time it is called
-    edges: dict[str, Floats]  # of each numeric attribute, the edges of its bins
+    reopen: Reopen  # starts a new pass over all chunks
+    edges: dict[str, Floats]  # for each numeric attribute, the cut points between its bins
     has_missing: dict[str, bool]
-    weight: float  # of all rows, without the weights of classes
+    weight: float  # total weight of the rows, without class weights
     class_factors: Floats | None
 
-    def pieces(self) -> Iterator[EncodedPiece]:
-        """All rows once more."""
+    def chunks(self) -> Iterator[EncodedChunk]:
+        """Read all rows once, in chunks."""
         for rows in self.reopen():
             if not rows.frame.n_rows:
                 continue
@@ -71,22 +71,22 @@ class PiecesTrainingSet(TrainingSet):
                 column if f.nominal else _binned(column, self.edges[f.name])
                 for f, column in zip(self.features, columns, strict=True)
             ]
-            yield EncodedPiece(counted, columns, y, weights)
+            yield EncodedChunk(counted, columns, y, weights)
 
     def grow(self, settings: GrowthSettings) -> Tree:
-        """A tree of all rows, which are read once a level."""
-        return PiecesGrowth(self, settings, self.edges, self.has_missing).grow()
+        """Grow a tree from all rows, which are read once per level."""
+        return ChunkedGrowth(self, settings, self.edges, self.has_missing).grow()
 
 
-def open_pieces(
+def open_chunks(
     reopen: Reopen,
     infer_schema: Callable[[Frame], Schema],
     class_factors: ClassFactors | None,
     n_bins: int,
     *,
     numeric_target: bool,
-) -> PiecesTrainingSet:
-    """Read all pieces a first time: domains, classes, and the edges of bins."""
+) -> ChunkedTrainingSet:
+    """Read all chunks once to find domains, classes and bins."""
     first: _FirstPass | None = None
     left_out = 0
     for rows in reopen():
@@ -95,14 +95,14 @@ def open_pieces(
             first = first or _FirstPass(rows, infer_schema(rows.frame), numeric_target)
             first.add(rows)
     if first is None:
-        raise TableError("The table is empty: at least one row with a target is needed.")
+        raise TableError("The table is empty; at least one row with a target is needed.")
     totals = first.totals
     factors = None if class_factors is None else class_factors(totals.table.astype(np.float64), first.target)
     edges = {}
     for name, tally in first.values.items():
         numbers, weights = _pooled(tally, first.target, factors)
         edges[name] = edges_of(numbers, np.cumsum(weights, dtype=np.float64), n_bins)
-    return PiecesTrainingSet(
+    return ChunkedTrainingSet(
         schema=first.schema,
         features=features_of(first.schema),
         target=first.target,
@@ -119,23 +119,24 @@ def open_pieces(
 
 
 class _FirstPass:
-    """What the first pass over the pieces finds."""
+    """Results of the first pass over the chunks."""
 
     def __init__(self, rows: Memory, schema: Schema, numeric_target: bool) -> None:
-        self.rows, self.schema, self.n_rows = rows, schema, 0  # the first piece
+        self.rows, self.schema, self.n_rows = rows, schema, 0  # the first chunk
         self.target: Any = Numeric(rows.name) if numeric_target else Nominal(rows.name, grows=True)
         self.has_missing: dict[str, bool] = {}
         self.values: dict[str, Values] = {}
         self.totals: Any = None
 
     def add(self, rows: Memory) -> None:
-        """Take a piece into account."""
+        """Add a chunk."""
         frame = self.schema.coded(self.schema.match(rows.frame))
         self.schema = self.schema.learn(frame)
         texts = [a.name for a in self.schema.attributes if isinstance(a, Text)]
         if texts:
             raise TableError(
-                f"{texts[0]!r} is a text; its words are not counted piece by piece.", hint="read the file first."
+                f"{texts[0]!r} is a text column; its words cannot be counted in chunks.",
+                hint="read the file into memory first, or drop the column.",
             )
         by_class = isinstance(self.target, Nominal)
         self.target = self.target.learn(rows.target) if by_class else self.target
@@ -154,7 +155,7 @@ class _FirstPass:
 
 
 def _target_of(rows: Memory, target: Nominal | Numeric) -> NDArray[Any]:
-    """The class of each row as a code, or its numeric target."""
+    """Return the class code of each row, or its numeric target."""
     if isinstance(target, Nominal):
         return np.asarray(target.encode(rows.target, strict=True))
     return np.asarray(rows.target, dtype=np.float64)
@@ -174,7 +175,7 @@ def _some_missing(attribute: Any, column: NDArray[Any]) -> bool:
 
 
 def _pooled(tally: Values, target: Any, factors: Floats | None) -> tuple[Any, Any]:
-    """The numbers of all classes and their weights, times those of the classes."""
+    """Return the numbers of all classes, and their weights multiplied by class weights."""
     if factors is None:
         return tally.pooled
     factor = dict(zip(target.values, factors, strict=True))
@@ -190,8 +191,8 @@ def _binned(column: NDArray[Any], edges: Floats) -> NDArray[np.uint16]:
     return codes
 
 
-class PiecesGrowth(TableGrowth):
-    """Growth from tallies, each level in one pass over the pieces."""
+class ChunkedGrowth(TableGrowth):
+    """Growth from tallies, with one pass over the chunks per level."""
 
     def _root(self) -> tuple[Floats, Floats | None]:
         cells = self._gathered([_WHOLE], np.zeros(1, dtype=np.int64))[_WHOLE.index][:, 0]
@@ -206,28 +207,28 @@ class PiecesGrowth(TableGrowth):
         return tables if centers is None else {j: _about(table, centers) for j, table in tables.items()}
 
     def _gathered(self, columns: Sequence[CountedColumn], nodes: Indices) -> dict[int, NDArray[Any]]:
-        """One pass: the table of each column at some nodes."""
+        """Count the table of each column at some nodes in one pass over the chunks."""
         tree = self.tree() if self._cells else None
         place = np.full(self.n_nodes, len(nodes), dtype=np.int64)
         place[nodes] = np.arange(len(nodes))
         blanks = {c.index: self._blank(c, len(nodes)) for c in columns}
         totals = dict(blanks)
         report = progress.current()
-        for piece in self.data.pieces():
+        for chunk in self.data.chunks():
             if report is not None:
-                report(len(piece.y))
-            rows, at, weights = _arrived(tree, piece, place, numeric_target=self.criterion.numeric)
+                report(len(chunk.y))
+            rows, at, weights = _reached(tree, chunk, place, numeric_target=self.criterion.numeric)
             kept = at < len(nodes)
             rows, at = rows[kept], at[kept]
             weights = None if weights is None else weights[kept]
             for c in columns:
-                codes = np.zeros(len(rows), np.uint8) if c is _WHOLE else piece.counted[c.index][rows]
-                table = self._table(c, codes, at, piece.y[rows], weights)
+                codes = np.zeros(len(rows), np.uint8) if c is _WHOLE else chunk.counted[c.index][rows]
+                table = self._table(c, codes, at, chunk.y[rows], weights)
                 totals[c.index] = totals[c.index] + fill_all({"t": blanks[c.index]}, table)["t"]
         return {c.index: self._cells_of(totals[c.index], c, len(nodes)) for c in columns}
 
     def _blank(self, column: CountedColumn, n_nodes: int) -> Any:
-        """The request: counts by node, class and cell; of a numeric target the moments by node and cell."""
+        """Return an empty tally: counts by node, class and cell, or moments of a numeric target by node and cell."""
         if not self.n_classes:
             return Moments(Nominal(_NODE, tuple(range(n_nodes * column.n_cells))), Numeric(_TARGET))
         axes = {_NODE: n_nodes, _TARGET: self.n_classes, _CELL: column.n_cells}
@@ -240,28 +241,28 @@ class PiecesGrowth(TableGrowth):
         return Table({_NODE: at.astype(np.uint32), _TARGET: y, _CELL: codes}, len(at), weights)
 
     def _cells_of(self, tally: Any, column: CountedColumn, n_nodes: int) -> NDArray[Any]:
-        """A tally as (nodes, cells, classes), or as (nodes, cells, 3) with weight, mean and squared deviations."""
+        """Convert a tally to (nodes, cells, classes), or to (nodes, cells, 3): weight, mean, squared deviations."""
         if self.n_classes:
             return np.ascontiguousarray(tally.table.transpose(0, 2, 1))
         n, mean, m2 = tally.triple
         return np.stack([n, mean, m2], axis=-1).reshape(n_nodes, column.n_cells, 3)
 
 
-def _arrived(tree: Tree | None, piece: EncodedPiece, place: Indices, *, numeric_target: bool) -> tuple[Any, Any, Any]:
-    """The rows of a piece (or parts of them), the node that each has reached, and weights."""
-    n = len(piece.y)
+def _reached(tree: Tree | None, chunk: EncodedChunk, place: Indices, *, numeric_target: bool) -> tuple[Any, Any, Any]:
+    """Return the rows of a chunk (or parts of them), the node that each reaches, and weights."""
+    n = len(chunk.y)
     if tree is None or len(tree) == 1:
-        return np.arange(n), np.full(n, place[0]), piece.weights
-    landing = tree.land(piece.columns, n, tree.weights(numeric_target))
+        return np.arange(n), np.full(n, place[0]), chunk.weights
+    landing = tree.land(chunk.columns, n, tree.weights(numeric_target))
     rows = np.arange(n) if landing.rows is None else landing.rows
-    weights = None if piece.weights is None else piece.weights[rows]
-    if landing.shares is not None:
-        weights = landing.shares if weights is None else weights * landing.shares
+    weights = None if chunk.weights is None else chunk.weights[rows]
+    if landing.fractions is not None:
+        weights = landing.fractions if weights is None else weights * landing.fractions
     return rows, place[landing.leaves], weights
 
 
 def _about(table: NDArray[Any], centers: Floats) -> Floats:
-    """Moments as weight, sum and sum of squares about the nodes' centers."""
+    """Convert moments to weight, sum and sum of squares about the centers of the nodes."""
     n, mean, m2 = (table[..., i] for i in range(3))
-    away = mean - centers[:, None]
-    return np.stack([n, n * away, m2 + n * away * away], axis=-1)
+    shift = mean - centers[:, None]
+    return np.stack([n, n * shift, m2 + n * shift * shift], axis=-1)

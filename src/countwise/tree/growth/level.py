@@ -1,4 +1,4 @@
-"""A level: the open nodes of one depth with their rows, the candidate splits, and the splits that are made."""
+"""Levels of a growing tree: the open nodes of one depth, their rows, candidate splits and chosen splits."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from countwise.tree.nodes import NodeTests, Tests
 
 __all__ = ["ActiveRows", "Level", "RowLevel", "SplitCandidates", "Splits", "TableLevel"]
 
-_MOST = (1 << 31) - 1  # instances that entries can number
+_MOST = (1 << 31) - 1  # largest number of instances that entries can index
 
 
 class Countable(Protocol):
-    """A column whose cells can be counted."""
+    """Column whose codes can be counted."""
 
     index: int
     codes: NDArray[Any]
@@ -34,25 +34,25 @@ class Countable(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ActiveRows:
-    """The rows on their way down the tree: instances, each a row or that part of a row that went down one branch."""
+    """Rows during growth, as instances: an instance is a row, or the part of a row that went down one branch."""
 
-    y: NDArray[Any]  # the class of each instance as a code, or its numeric target
-    weights: NDArray[Any] | None  # of int64 or float64; None is 1 each
+    y: NDArray[Any]  # the class code of each instance, or its numeric target
+    weights: NDArray[Any] | None  # int64 or float64; None if all are 1
     rows: NDArray[np.uint32] | None  # None if instance i is row i
     n_classes: int  # 0 for a numeric target
 
     @property
     def whole(self) -> bool:
-        """Whether all counts are whole numbers of classes, so that differences are exact."""
+        """Whether all class counts are integers, so that differences are exact."""
         return self.n_classes > 0 and (self.weights is None or self.weights.dtype.kind == "i")
 
     @property
     def floats(self) -> Floats | None:
-        """The weights as the kernels of thresholds want them."""
+        """The weights as floats, as the threshold kernels expect them."""
         return None if self.weights is None else self.weights.astype(np.float64, copy=False)
 
     def table(self, codes: Any, entries: Any, segments: Any, n_cells: int, centers: Floats | None) -> NDArray[Any]:
-        """The contents of each cell of a column of codes, in some segments: (segments, cells, classes or 3)."""
+        """Count the cells of a column of codes in some segments: (segments, cells, classes or 3)."""
         if self.n_classes:
             return _kernels.count_entries(
                 codes, entries, segments, self.y, self.weights, self.rows, n_cells, self.n_classes
@@ -61,29 +61,29 @@ class ActiveRows:
         return _kernels.sum_entries(codes, entries, segments, self.y, self.floats, self.rows, n_cells, centers)
 
     def sums(self, entries: NDArray[Any], segments: NDArray[Any], centers: Floats | None) -> Floats:
-        """The contents of some segments of entries: (segments, classes or 3)."""
+        """Return the totals of some segments of entries: (segments, classes or 3)."""
         one = np.broadcast_to(np.uint8(0), (len(self.y),))
         return self.table(one, entries, segments, 1, centers)[:, 0].astype(np.float64)
 
     def thresholds(
         self, entries: NDArray[Any], starts: NDArray[Any], criterion: Criterion, least: float
     ) -> tuple[NDArray[Any], Floats]:
-        """The best place in each segment of sorted entries, and its gain."""
+        """Return the best threshold position in each segment of sorted entries, and its gain."""
         given = (entries, starts, self.y, self.floats)
         if self.n_classes:
             return _kernels.best_thresholds(*given, self.n_classes, criterion.kernel, least)
         return _kernels.best_thresholds_of_numbers(*given, criterion.kernel, least)
 
-    def divided(self, which: NDArray[Any], sizes: NDArray[Any], shares: Floats) -> tuple[ActiveRows, Any]:
-        """The instances with the parts of some of them appended, and where the parts of each instance begin.
+    def divided(self, which: NDArray[Any], sizes: NDArray[Any], fractions: Floats) -> tuple[ActiveRows, Any]:
+        """Append the parts of some instances; return the result and the index of the first part of each instance.
 
-        Instance which[j] has sizes[j] parts; `shares` are their shares of its weight, one after the other.
+        Instance which[j] is divided into sizes[j] parts. `fractions` are the fractions of the weights, concatenated.
         """
         n, n_new = len(self.y), int(sizes.sum())
         if n + n_new > _MOST:
             raise TableError(
                 f"Rows with missing values would be divided into more than {_MOST} parts.",
-                hint="give missing='branch' or 'majority', or a smaller max_depth.",
+                hint="use missing='branch' or 'majority', or a smaller max_depth.",
             )
         copies = np.zeros(n, dtype=np.uint32)
         copies[which] = n + np.concatenate([[0], np.cumsum(sizes)[:-1]])
@@ -93,7 +93,7 @@ class ActiveRows:
         grown = replace(
             self,
             y=np.concatenate([self.y, self.y[origin]]),
-            weights=np.concatenate([weights, weights[origin] * shares]),
+            weights=np.concatenate([weights, weights[origin] * fractions]),
             rows=np.concatenate([rows, rows[origin]]),
         )
         return grown, copies
@@ -101,20 +101,20 @@ class ActiveRows:
 
 @dataclass(slots=True, eq=False)
 class Level:
-    """The open nodes of one depth."""
+    """Open nodes of one depth."""
 
-    cells: Floats  # contents (nodes, classes); of a numeric target weight, sum and sum of squares about its center
+    cells: Floats  # (nodes, classes); for a numeric target: weight, sum and sum of squares about the center
     centers: Floats | None  # for a numeric target, the mean of each node
     settings: GrowthSettings
     criterion: Criterion = field(init=False)
     n_nodes: int = field(init=False)
-    n_entries: int = field(init=False)  # how many rows there are to work on
+    n_entries: int = field(init=False)  # number of instances at these nodes
 
     def __post_init__(self) -> None:
         self.criterion, self.n_nodes, self.n_entries = self.settings.criterion, len(self.cells), 0
 
     def table(self, column: Countable, nodes: Indices) -> NDArray[Any]:
-        """The contents of each cell of a column at some nodes: (nodes, cells, classes or 3)."""
+        """Return the contingency table of a column at some nodes: (nodes, cells, classes or 3)."""
         raise NotImplementedError
 
     def candidates(
@@ -124,12 +124,12 @@ class Level:
         branches: Callable[[], Any],
         missing: Floats | None,
         cut: Floats,
-        n_tried: NDArray[Any] | None = None,  # thresholds, if a gain is to pay for the choice
+        n_tried: NDArray[Any] | None = None,  # number of thresholds, if gains are corrected for it
     ) -> SplitCandidates:
-        """Splits by one attribute, with the effect of rows whose value is missing.
+        """Return the candidate splits by one attribute, accounting for missing values.
 
-        `known_gain` is that among rows that have a value, NaN where there is nothing to split; `branches` gives the
-        cells (n, branches, classes) of these rows, `missing` are those of the others (n, classes).
+        `known_gain` is the gain among the rows with a value, NaN where no split is possible. `branches` returns the
+        cells of these rows (n, branches, classes). `missing` are the cells of the rows without a value (n, classes).
         """
         criterion, gain = self.criterion, known_gain
         if missing is not None and (criterion.weight(missing) > 0).any():
@@ -148,18 +148,18 @@ class Level:
         return SplitCandidates(gain, np.asarray(entropy(sides, axis=-1)), cut)
 
     def _gain_with_missing(self, known: Floats, cells: Floats, branches: Any, missing: Floats) -> Floats:
-        n, lost = self.criterion.weight(cells), self.criterion.weight(missing)
-        share = np.divide(n - lost, n, out=np.zeros_like(n), where=n > 0)
+        n, n_missing = self.criterion.weight(cells), self.criterion.weight(missing)
+        observed = np.divide(n - n_missing, n, out=np.zeros_like(n), where=n > 0)  # fraction of rows with a value
         if self.settings.missing == "fractions":
-            # where the rows that have a value are pure, no split of them gains anything
-            pure = (lost > 0) & self._pure(cells - missing, cells)
-            return np.where(pure, np.nan, np.where(lost > 0, share * known, known))
+            # if the rows with a value are pure, no split of them has a gain
+            pure = (n_missing > 0) & self._pure(cells - missing, cells)
+            return np.where(pure, np.nan, np.where(n_missing > 0, observed * known, known))
         if self.settings.missing == "branch":
-            apart = self.criterion.gain(np.stack([cells - missing, missing], axis=1))
-            return np.where(lost > 0, apart + share * known, known)
+            of_missing = self.criterion.gain(np.stack([cells - missing, missing], axis=1))
+            return np.where(n_missing > 0, of_missing + observed * known, known)
         sides = branches()
         joined = _with_heaviest(sides, missing, self.criterion.weight(sides))
-        return np.where(np.isnan(known) | (lost <= 0), known, self.criterion.gain(joined))
+        return np.where(np.isnan(known) | (n_missing <= 0), known, self.criterion.gain(joined))
 
     def _pure(self, known: Floats, cells: Floats) -> Flags:
         if not self.criterion.numeric:
@@ -169,9 +169,9 @@ class Level:
     def add_missing(
         self, branches: NDArray[Any], missing: NDArray[Any] | None
     ) -> tuple[list[Floats], NDArray[np.int32]]:
-        """Branches (n, branches, classes) with the rows whose value is missing (n, classes).
+        """Add the rows with a missing value (n, classes) to branches (n, branches, classes).
 
-        Returns the branches of each node, and the branch of missing values (-1: all of them).
+        Returns the branches of each node, and the branch of missing values (-1 for all branches).
         """
         inside = np.array(branches, dtype=np.float64)
         n = self.criterion.weight(inside)
@@ -180,23 +180,24 @@ class Level:
             if missing is not None:
                 inside[np.arange(len(inside)), most] += missing
             return list(inside), most.astype(np.int32)
-        lost: Any = 0.0 if missing is None else self.criterion.weight(missing)
-        if missing is None or not (lost > 0).any():
+        n_missing: Any = 0.0 if missing is None else self.criterion.weight(missing)
+        if missing is None or not (n_missing > 0).any():
             return list(inside), np.full(len(inside), -1, dtype=np.int32)
         if self.settings.missing == "branch":
             own = [
-                np.concatenate([a, b[None]]) if w > 0 else a for a, b, w in zip(inside, missing, lost, strict=True)
+                np.concatenate([a, b[None]]) if w > 0 else a
+                for a, b, w in zip(inside, missing, n_missing, strict=True)
             ]
-            return own, np.where(lost > 0, inside.shape[1], -1).astype(np.int32)
-        share = n / n.sum(axis=1, keepdims=True)
-        return list(inside + share[:, :, None] * missing[:, None]), np.full(len(inside), -1, dtype=np.int32)
+            return own, np.where(n_missing > 0, inside.shape[1], -1).astype(np.int32)
+        fraction = n / n.sum(axis=1, keepdims=True)
+        return list(inside + fraction[:, :, None] * missing[:, None]), np.full(len(inside), -1, dtype=np.int32)
 
 
 @dataclass(slots=True, eq=False)
 class RowLevel(Level):
-    """A level whose rows are in memory.
+    """Level whose rows are in memory.
 
-    The contents of the larger of two siblings are those of its parent less those of the smaller one.
+    Only the smaller of two siblings is counted; the table of the larger one is that of the parent minus it.
     """
 
     members: NDArray[np.uint32]  # the instances of each node, as entries in segments
@@ -204,14 +205,14 @@ class RowLevel(Level):
     rows: ActiveRows
     larger: Indices
     smaller: Indices
-    parents: Indices  # in the level before
+    parents: Indices  # nodes of the previous level
 
     def __post_init__(self) -> None:
         Level.__post_init__(self)
         self.n_entries = len(self.members)
 
     def table(self, column: Countable, nodes: Indices) -> NDArray[Any]:
-        """The cells of a column counted at some nodes."""
+        """Count the cells of a column at some nodes."""
         segments = np.stack([self.starts[nodes], self.starts[nodes + 1]], axis=1)
         centers = None if self.centers is None else self.centers[nodes]
         return self.rows.table(column.codes, self.members, segments, column.n_cells, centers)
@@ -219,42 +220,42 @@ class RowLevel(Level):
 
 @dataclass(slots=True, eq=False)
 class TableLevel(Level):
-    """A level whose tables were counted beforehand, where the rows are."""
+    """Level whose contingency tables were counted in an engine or from a file."""
 
-    tables: dict[int, NDArray[Any]]  # of each attribute (nodes, cells, classes or 3)
+    tables: dict[int, NDArray[Any]]  # for each attribute (nodes, cells, classes or 3)
 
     def table(self, column: Countable, nodes: Indices) -> NDArray[Any]:
-        """The cells of a column at some nodes."""
+        """Return the cells of a column at some nodes."""
         return np.ascontiguousarray(self.tables[column.index][nodes])
 
 
 def _with_heaviest(sides: NDArray[Any], missing: NDArray[Any], weights: NDArray[Any]) -> NDArray[Any]:
-    """Branches with the rows whose value is missing in the heaviest of them."""
+    """Add the rows with a missing value to the branch with the largest weight."""
     joined = sides.astype(np.float64, copy=True)
     joined[np.arange(len(sides)), heaviest(weights)] += missing
     return joined
 
 
 def heaviest(weights: NDArray[Any]) -> Indices:
-    """The heaviest branch of each node (n, branches), of equally heavy ones the first: rounding must not decide."""
+    """Return the branch with the largest weight at each node (n, branches); ties, up to rounding, go to the first."""
     return np.argmax(weights >= weights.max(axis=1, keepdims=True) * (1 - 1e-9), axis=1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SplitCandidates:
-    """The best split of each node by one attribute."""
+    """Best split of each node by one attribute."""
 
     gain: Floats  # NaN if there is no split
-    information: Floats | None  # of the split itself, for the gain ratio
+    information: Floats | None  # split information, for the gain ratio
     cut: Floats  # the threshold
 
     @classmethod
     def none(cls, n: int) -> SplitCandidates:
-        """No split anywhere."""
+        """Return candidates without any split."""
         return cls(np.full(n, np.nan), np.zeros(n), np.full(n, np.nan))
 
     def put(self, nodes: Any, some: SplitCandidates) -> None:
-        """Write down the candidates of some nodes."""
+        """Set the candidates of some nodes."""
         self.gain[nodes], self.cut[nodes] = some.gain, some.cut
         if self.information is not None and some.information is not None:
             self.information[nodes] = some.information
@@ -262,28 +263,28 @@ class SplitCandidates:
 
 @dataclass(slots=True, eq=False)
 class Splits:
-    """The splits of some nodes, and the contents of their branches."""
+    """Splits of some nodes, and the cells of their branches."""
 
-    nodes: Indices  # which nodes of the level, ascending
-    attribute: NDArray[np.int32]  # of each
-    limits: Sequence[NDArray[Any]]  # the thresholds of each node
+    nodes: Indices  # nodes of the level, ascending
+    attribute: NDArray[np.int32]  # the attribute of each split
+    limits: Sequence[NDArray[Any]]  # the thresholds of each split
     groups: Sequence[NDArray[Any]]  # or the branch of each code
-    by_code: Sequence[NDArray[Any]]  # the branch of each code of the column that is used in training
-    missing: NDArray[np.int32]  # the branch of missing values; -1 for all
-    cells: Sequence[NDArray[Any]]  # the contents of each branch (branches, classes)
-    sizes: Indices = field(init=False)  # how many branches each node has
+    by_code: Sequence[NDArray[Any]]  # the branch of each code of the training column, which may be binned
+    missing: NDArray[np.int32]  # the branch of missing values; -1 for all branches
+    cells: Sequence[NDArray[Any]]  # the cells of the branches of each split (branches, classes)
+    sizes: Indices = field(init=False)  # number of branches of each split
 
     def __post_init__(self) -> None:
         self.sizes = np.fromiter(map(len, self.cells), dtype=np.int64, count=len(self.cells))
 
     @classmethod
     def by(cls, attribute: int, nodes: Indices, *parts: Any) -> Splits:
-        """The splits of some nodes by one attribute."""
+        """Return the splits of some nodes by one attribute."""
         return cls(nodes, np.full(len(nodes), attribute, dtype=np.int32), *parts)
 
     @classmethod
     def joined(cls, parts: Sequence[Splits]) -> Splits:
-        """The splits by several attributes in the order of the nodes."""
+        """Merge the splits by several attributes, in the order of the nodes."""
         if len(parts) == 1:
             return parts[0]
         nodes = np.concatenate([part.nodes for part in parts])
@@ -296,7 +297,7 @@ class Splits:
         return cls(nodes[order], attribute[order], limits, groups, by_code, missing[order], cells)
 
     def training_tests(self, n_nodes: int) -> Tests:
-        """The tests of all nodes of a level on the columns that are used in training."""
+        """Return the tests of all nodes of a level on the training columns."""
         tests = NodeTests(n_nodes)
         tests.put(self.nodes, self.attribute, self.limits, self.by_code, self.missing)
         return tests.flat()

@@ -1,4 +1,4 @@
-"""How a tree is grown: what makes a split a good one, which splits there are, and when to stop."""
+"""Settings of tree growth: split criterion, split strategies and stopping rules."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from countwise.tree.growth.splits import Multiway, OneAgainstRest, SplitStrategy
 
 __all__ = ["STRATEGIES", "GrowthSettings", "check_growth_settings", "growth_settings"]
 
-_ROUNDING = 1 - 1e-12  # of a least weight: a sum of fractional weights may miss it by rounding
+_ROUNDING = 1 - 1e-12  # factor for minimum weights, because sums of fractional weights are rounded
 STRATEGIES: dict[str, type[Any]] = {"multiway": Multiway, "one_vs_rest": OneAgainstRest, "subset": Subset}
-_MANY = 0.3  # of the rows' weight: an attribute with so many values gains much by chance
+_MANY = 0.3  # an attribute with more values than this fraction of the rows has a high gain by chance
 
 
 @dataclass(frozen=True, slots=True)
 class GrowthSettings:
-    """The settings of growth; see `TreeClassifier`."""
+    """Settings of tree growth; see `TreeClassifier`."""
 
     criterion: Criterion
     nominal: str
     numeric: str
     ranges: str
-    bins: int | None  # how many bins numeric columns are put into first; None tries every threshold
+    bins: int | None  # largest number of bins of numeric columns; None tries every threshold
     max_branches: int
     max_depth: int | None
     min_split: float
@@ -40,21 +40,20 @@ class GrowthSettings:
     threshold_cost: bool
 
     def strategy(self, feature: Feature) -> SplitStrategy:
-        """How nodes may be split by a nominal or ordinal attribute."""
+        """Return the strategy for splits by a nominal or ordinal attribute."""
         attribute = feature.attribute
         assert isinstance(attribute, Nominal)  # noqa: S101 - numeric attributes have thresholds
         strategy: SplitStrategy = Threshold() if feature.ordinal else STRATEGIES[self.nominal]()
         n_values = len(attribute.values)
         if isinstance(strategy, Multiway) and n_values > self.max_branches:
             raise TableError(
-                f"{attribute.name!r} has {n_values} values; a split into as many branches is refused above "
-                f"{self.max_branches}.",
-                hint="leave the column out, give nominal='subset' or 'one_vs_rest', or raise max_branches.",
+                f"{attribute.name!r} has {n_values} values; a split may have at most {self.max_branches} branches.",
+                hint="drop the column, use nominal='subset' or 'one_vs_rest', or increase max_branches.",
             )
         return strategy
 
     def many_valued(self, features: Sequence[Feature], weight: float) -> Flags:
-        """Which attributes have so many values, for rows of this weight, that they gain much by chance."""
+        """Return a mask of the attributes with so many values, for rows of this weight, that they gain by chance."""
         multiway, many = self.nominal == "multiway", np.zeros(len(features), dtype=bool)
         for j, f in enumerate(features):
             if multiway and isinstance(f.attribute, Nominal) and not f.ordinal:
@@ -63,7 +62,7 @@ class GrowthSettings:
 
 
 def check_growth_settings(model: Any, *, numeric_target: bool) -> None:
-    """Check the settings that all learners that grow trees have."""
+    """Check the settings that all models that grow trees have in common."""
     criteria = OF_NUMBERS if numeric_target else OF_CLASSES
     synonyms = tuple(word for word, meaning in SYNONYMS.items() if meaning in criteria)
     check_settings(model, criterion=(*criteria, *synonyms), nominal=tuple(STRATEGIES))
@@ -73,7 +72,7 @@ def check_growth_settings(model: Any, *, numeric_target: bool) -> None:
 
 
 def growth_settings(model: Any) -> GrowthSettings:
-    """The settings of growth of such a learner; those that only some have are as by default in others."""
+    """Return the growth settings of a model, with defaults for settings that the model does not have."""
     return GrowthSettings(
         Criterion(model.criterion),
         model.nominal,

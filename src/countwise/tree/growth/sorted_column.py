@@ -1,6 +1,6 @@
-"""Numeric attributes with every threshold tried: rows are sorted once, and stay in order from level to level.
+"""Numeric attributes with exact thresholds: rows are sorted once and stay sorted from level to level.
 
-They are split at the best threshold, or into several ranges at once.
+Nodes are split at the best threshold, or into several bins.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NO_GROUPS = np.empty(0, dtype=np.int32)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LevelStep:
-    """How instances move from one level to the next; see the kernel `partition_entries`."""
+    """Move of the instances from one level to the next; see the kernel `partition_entries`."""
 
     branch: NDArray[Any]
     slots: NDArray[np.int32]
@@ -37,20 +37,20 @@ class LevelStep:
     copies: NDArray[np.uint32] | None
 
     def moved(self, entries: NDArray[Any], starts: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """The entries of the next level."""
+        """Return the entries of the next level."""
         return _kernels.partition_entries(
             entries, starts, self.branch, self.slots, self.first, self.n_next, self.copies
         )
 
 
 def values_by_class(x: Floats, y: NDArray[Any], n_classes: int, weights: NDArray[Any] | None) -> Values:
-    """The numbers of each class, for rules of cuts."""
+    """Return the tally of numbers by class, from which bins are found."""
     table = Table({"x": x, "class": y}, len(x), weights)
     return Values(Nominal("class", tuple(range(n_classes))), Numeric("x")).fill(table)
 
 
 class SortedColumn:
-    """A numeric attribute, NaN where missing, whose rows are kept in order."""
+    """Numeric attribute whose rows are kept sorted; missing values are NaN."""
 
     def __init__(self, index: int, column: NDArray[Any]) -> None:
         self.index = index
@@ -58,7 +58,7 @@ class SortedColumn:
         self.entries = _kernels.presort(column)
         self.starts = np.array([0, len(self.entries)], dtype=np.int64)
         self.has_missing = len(self.entries) < len(column)
-        self._places = np.empty(0, dtype=np.int64)  # of the best thresholds of the present level
+        self._places = np.empty(0, dtype=np.int64)  # positions of the best thresholds of the current level
         self._cuts = np.empty(0)
 
     def advance(self, step: LevelStep) -> None:
@@ -66,22 +66,22 @@ class SortedColumn:
         self.entries, self.starts = step.moved(self.entries, self.starts)
 
     def candidates(self, level: Level) -> SplitCandidates:
-        """The best split of each node of a level."""
-        assert isinstance(level, RowLevel)  # noqa: S101 - what is sorted is in memory
+        """Return the best split of each node of a level."""
+        assert isinstance(level, RowLevel)  # noqa: S101 - sorted columns are in memory
         places, gain = level.rows.thresholds(self.entries, self.starts, level.criterion, level.settings.min_leaf)
-        there = places >= 0
-        gain = np.where(there, gain, np.nan)
+        has_split = places >= 0
+        gain = np.where(has_split, gain, np.nan)
         self._places, self._cuts = places, np.full(level.n_nodes, np.nan)
-        best = places[there]
+        best = places[has_split]
         low, high = self._values(self.entries[np.concatenate([best - 1, best])] >> 1, level).reshape(2, -1)
-        self._cuts[there] = midway(low, high)
+        self._cuts[has_split] = midway(low, high)
         every = np.arange(level.n_nodes)
         missing = self._missing(level, every) if self.has_missing else None
         n_tried = self._n_thresholds() if level.settings.threshold_cost else None
         return level.candidates(gain, every, lambda: self._sides(level, every), missing, self._cuts, n_tried)
 
     def _n_thresholds(self) -> Indices:
-        """How many thresholds there are in each segment."""
+        """Return the number of possible thresholds in each segment."""
         fresh = np.concatenate([[0], np.cumsum(self.entries & 1, dtype=np.int64)])
         return np.maximum(np.diff(fresh[self.starts]) - 1, 0)
 
@@ -90,12 +90,12 @@ class SortedColumn:
         return self.column[instances if rows is None else rows[instances]].astype(np.float64)
 
     def _missing(self, level: RowLevel, nodes: Indices) -> Floats | None:
-        """The contents of rows whose number is missing."""
+        """Return the cells of the rows with a missing value."""
         if not self.has_missing:
             return None
         segments = np.stack([self.starts[nodes], self.starts[nodes + 1]], axis=1)
         rest = level.cells[nodes] - self._contents(level, segments, nodes)
-        # what rounding alone leaves of a difference is nothing
+        # remove rounding errors of the difference
         n = level.criterion.weight(level.cells[nodes])
         rest[level.criterion.weight(rest) <= 1e-9 * n] = 0.0
         if not level.criterion.numeric:
@@ -103,7 +103,7 @@ class SortedColumn:
         return rest
 
     def _sides(self, level: RowLevel, nodes: Indices) -> Floats:
-        """The contents below and above the best threshold of some nodes."""
+        """Return the cells below and above the best threshold of some nodes."""
         places = np.maximum(self._places[nodes], self.starts[nodes])
         left = np.stack([self.starts[nodes], places], axis=1)
         right = np.stack([places, self.starts[nodes + 1]], axis=1)
@@ -111,11 +111,11 @@ class SortedColumn:
         return np.stack([inside[: len(nodes)], inside[len(nodes) :]], axis=1)
 
     def _contents(self, level: RowLevel, segments: Indices, nodes: Indices) -> Floats:
-        """The contents of some segments of the entries."""
+        """Return the cells of some segments of the entries."""
         return level.rows.sums(self.entries, segments, None if level.centers is None else level.centers[nodes])
 
     def splits(self, level: Level, nodes: Indices) -> Splits:
-        """The splits of some nodes by this attribute."""
+        """Return the splits of some nodes by this attribute."""
         assert isinstance(level, RowLevel)  # noqa: S101 - see above
         limits = list(self._cuts[nodes][:, None])
         cells, missing = level.add_missing(self._sides(level, nodes), self._missing(level, nodes))
@@ -124,9 +124,9 @@ class SortedColumn:
 
 
 class RangesColumn(SortedColumn):
-    """A numeric or ordinal attribute that is split into several ranges, by a rule on the node's rows.
+    """Numeric or ordinal attribute that is split into several bins, found from the rows of each node.
 
-    Of an ordinal attribute the numbers are the codes, and `n_values` tells how many there are.
+    The numbers of an ordinal attribute are its codes, and `n_values` is the number of its values.
     """
 
     def __init__(self, index: int, column: NDArray[Any], rule: str, n_values: int = 0) -> None:
@@ -136,8 +136,8 @@ class RangesColumn(SortedColumn):
         self._edges: list[Floats] = []
 
     def candidates(self, level: Level) -> SplitCandidates:
-        """The best split of each node of a level."""
-        assert isinstance(level, RowLevel)  # noqa: S101 - what is sorted is in memory
+        """Return the best split of each node of a level."""
+        assert isinstance(level, RowLevel)  # noqa: S101 - sorted columns are in memory
         found = SplitCandidates.none(level.n_nodes)
         self._edges = [self._cut(level, k) for k in range(level.n_nodes)]
         for k, edges in enumerate(self._edges):
@@ -160,7 +160,7 @@ class RangesColumn(SortedColumn):
         return self.rule(values_by_class(self._values(ids, level), rows.y[ids], rows.n_classes, weights)).edges
 
     def _ranges(self, level: RowLevel, k: int) -> Floats:
-        """The contents of each range of one node, (1, ranges, classes)."""
+        """Return the cells of each bin of one node, (1, bins, classes)."""
         ids = self.entries[self.starts[k] : self.starts[k + 1]] >> 1
         places = self.starts[k] + np.searchsorted(self._values(ids, level), self._edges[k], side="right")
         ends = np.concatenate([[self.starts[k]], places, [self.starts[k + 1]]])
@@ -168,7 +168,7 @@ class RangesColumn(SortedColumn):
         return self._contents(level, segments, np.full(len(segments), k))[None]
 
     def splits(self, level: Level, nodes: Indices) -> Splits:
-        """The splits of some nodes by this attribute."""
+        """Return the splits of some nodes by this attribute."""
         assert isinstance(level, RowLevel)  # noqa: S101 - see above
         cells, missing = [], np.empty(len(nodes), dtype=np.int32)
         for i, k in enumerate(nodes.tolist()):
@@ -181,7 +181,7 @@ class RangesColumn(SortedColumn):
         return Splits.by(self.index, nodes, limits, groups, [_NO_GROUPS] * len(nodes), missing, cells)
 
     def _groups(self, edges: Floats, missing: int) -> NDArray[np.int32]:
-        """Of an ordinal attribute, the range of each value."""
+        """Return the bin of each value of an ordinal attribute."""
         if not self.n_values:
             return _NO_GROUPS
         return np.append(np.searchsorted(edges, np.arange(self.n_values)), [missing, missing]).astype(np.int32)

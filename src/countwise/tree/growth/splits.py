@@ -1,4 +1,4 @@
-"""Strategies of splits by an attribute that is counted, each a function of a table (nodes, values, classes)."""
+"""Split strategies for counted attributes, each a function of a contingency table (nodes, values, classes)."""
 
 from __future__ import annotations
 
@@ -17,78 +17,78 @@ from countwise.tree.growth.criteria import Criterion, moments_of
 __all__ = ["Multiway", "OneAgainstRest", "Searched", "SplitResult", "SplitStrategy", "Subset", "Threshold"]
 
 Table = Callable[[], NDArray[Any]]
-Found = tuple[Indices, Floats]  # the place and the gain of each node's best split
-_TRIED = 8  # values of which every subset is tried
+Found = tuple[Indices, Floats]  # the place and the gain of the best split of each node
+_TRIED = 8  # largest number of values of which every subset is tried
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SplitResult:
-    """How the n nodes of a batch would be split."""
+    """Best splits of the n nodes of a batch."""
 
-    gain: Floats  # NaN where there is nothing to split
-    place: Indices  # of thresholds, how many cells lie to the left; of one value against the rest, which
+    gain: Floats  # NaN where no split is possible
+    place: Indices  # number of values left of a threshold; or the value that is separated from the rest
     branches: Table  # the cells of the branches, (n, branches, classes)
-    branch: Table  # the branch of each value, (n, values); -1 where no row is
+    branch: Table  # the branch of each value, (n, values); -1 for values without rows
     table: Table  # the cells of the values, (n, values, classes)
     binary: bool = False  # whether there are two branches and every value has one
 
 
 class SplitStrategy(Protocol):
-    """How to split, and what becomes of values that no row of a node has: a branch "empty" or "rest", or none."""
+    """Split strategy; values that no row of a node has go to a new branch ("empty"), to the "rest", or to none."""
 
     unseen_branch: str | None
 
     def split(self, table: NDArray[Any], criterion: Criterion, least: float) -> SplitResult:
-        """How each node of a table (nodes, values, classes) would be split."""
+        """Return the best split of each node of a table (nodes, values, classes)."""
 
 
 class Searched:
-    """A strategy whose best split a kernel finds, also for tables that are only at hand for a moment."""
+    """Strategy whose best split is found by a kernel, also for tables that are not kept."""
 
     def search(self, table: NDArray[Any], n_values: int, criterion: Criterion, least: float) -> Found:
-        """The best split of each node by the first so many cells of a table."""
+        """Return the best split of each node by the first `n_values` cells of a table."""
         raise NotImplementedError
 
     def result(self, table: Table, n_values: int, found: Found) -> SplitResult:
-        """How the nodes would be split, given what was found."""
+        """Return the splits of the nodes, given the result of `search`."""
         raise NotImplementedError
 
     def split(self, table: NDArray[Any], criterion: Criterion, least: float) -> SplitResult:
-        """How each node of a table (nodes, values, classes) would be split."""
+        """Return the best split of each node of a table (nodes, values, classes)."""
         n_values = table.shape[1]
         return self.result(lambda: table, n_values, self.search(table, n_values, criterion, least))
 
 
 class Multiway(Searched):
-    """A branch for each value (ID3); at least two of them must have the least weight."""
+    """Strategy with a branch for each value (ID3); at least two branches must have the minimum weight."""
 
     unseen_branch: str | None = "empty"
 
     def search(self, table: NDArray[Any], n_values: int, criterion: Criterion, least: float) -> Found:
-        """The gain; there is nothing to choose."""
+        """Return the gain of the only possible split."""
         return np.zeros(len(table), dtype=np.int64), _kernels.branch_gains(table, n_values, criterion.kernel, least)
 
     def result(self, table: Table, n_values: int, found: Found) -> SplitResult:
-        """Each value on its own."""
+        """Return the split with a branch for each value."""
 
         def branch() -> NDArray[Any]:
-            there = table().any(axis=-1)
-            return np.where(there, np.cumsum(there, axis=1) - 1, -1)
+            present = table().any(axis=-1)
+            return np.where(present, np.cumsum(present, axis=1) - 1, -1)
 
         return SplitResult(found[1], found[0], table, branch, table)
 
 
 class Threshold(Searched):
-    """Values up to one, and the others."""
+    """Strategy with one threshold: the values up to it, and the values above it."""
 
     unseen_branch: str | None = None
 
     def search(self, table: NDArray[Any], n_values: int, criterion: Criterion, least: float) -> Found:
-        """The best place between two values."""
+        """Return the best threshold of each node."""
         return _kernels.best_bins(table, n_values, criterion.kernel, least)
 
     def result(self, table: Table, n_values: int, found: Found) -> SplitResult:
-        """The cells before and after a place."""
+        """Return the split at a threshold."""
         place, gain = found
 
         def branches() -> Floats:
@@ -103,12 +103,12 @@ class Threshold(Searched):
 
 
 class OneAgainstRest:
-    """One value against all others."""
+    """Strategy that separates one value from all others."""
 
     unseen_branch: str | None = "rest"
 
     def split(self, table: NDArray[Any], criterion: Criterion, least: float) -> SplitResult:
-        """The best value to set against the rest."""
+        """Return the split by the best value of each node."""
         cells = table.astype(np.float64)
         total = cells.sum(axis=1, keepdims=True)
         sides = np.stack([cells, total - cells], axis=2)  # (n, values, 2, classes)
@@ -128,25 +128,26 @@ class OneAgainstRest:
 
 
 class Subset:
-    """Two groups of values: the best pair for two classes, for variance, and else for few values.
+    """Strategy with two groups of values (CART).
 
-    For two classes the values are ordered by the share of the second, for a numeric target by their mean: no
-    two groups are better than a cut in that order. For more classes every pair of groups is tried
-    if there are at most eight values; beyond that a cut is sought in the order along the
-    direction in which the values' class shares differ most, which is good but need not be the best.
+    For two classes the values are sorted by the proportion of the second class, for a numeric target by the mean. The
+    best two groups are then a cut in that order (Breiman et al., 1984; for a numeric target if the criterion is the
+    variance). For more classes, all pairs of groups are tried if there are at most eight values. Otherwise the values
+    are sorted along the first principal component of their class proportions, and the best cut in that order is
+    used; it need not be the best pair of groups.
     """
 
     unseen_branch: str | None = None
 
     def split(self, table: NDArray[Any], criterion: Criterion, least: float) -> SplitResult:
-        """The best two groups of values."""
+        """Return the best two groups of values of each node."""
         if not criterion.numeric and table.shape[2] > 2 and table.shape[1] <= _TRIED:
             return _every_pair(table.astype(np.float64), criterion, least)
         n = criterion.weight(table)
         key = _even(_direction(table, criterion), n > 0)
-        # values that are equal in that are ordered by their contents, not by their codes
-        spread = _even(table[:, :, -1] if criterion.numeric else n, n > 0)
-        order = np.lexsort((_even(n, n > 0), spread, key), axis=1)
+        # ties are sorted by contents, not by codes
+        tie_break = _even(table[:, :, -1] if criterion.numeric else n, n > 0)
+        order = np.lexsort((_even(n, n > 0), tie_break, key), axis=1)
         ordered = np.ascontiguousarray(np.take_along_axis(table, order[:, :, None], axis=1))
         place, gain = _kernels.best_bins(ordered, table.shape[1], criterion.kernel, least)
         rank = np.argsort(order, axis=1, kind="stable")
@@ -154,16 +155,16 @@ class Subset:
 
 
 def _tolerance(whole: NDArray[Any], criterion: Criterion) -> Any:
-    """What rounding may add to a gain; for a numeric target by the squares about the center of the parent."""
+    """Return the rounding error of a gain; for a numeric target from the squares about the center of the parent."""
     n = criterion.weight(whole)
     if not criterion.numeric:
         return criterion.tolerance(criterion.impurity(whole), n)
     square = np.divide(whole[..., 2], n, out=np.zeros_like(n), where=n > 0)
-    return criterion.tolerance(square if criterion.word == "variance" else np.sqrt(square), n)
+    return criterion.tolerance(square if criterion.name == "variance" else np.sqrt(square), n)
 
 
 def _direction(table: NDArray[Any], criterion: Criterion) -> Floats:
-    """A number for each value of each node, in the order of which groups are sought."""
+    """Return the sort key of each value of each node."""
     if criterion.numeric:
         return moments_of(table)[1]
     n = table.sum(axis=-1, keepdims=True)
@@ -171,23 +172,23 @@ def _direction(table: NDArray[Any], criterion: Criterion) -> Floats:
     if table.shape[2] <= 2:
         return np.asarray(p[:, :, -1])
     total = n.sum(axis=1, keepdims=True)
-    apart = p - table.sum(axis=1, keepdims=True) / np.maximum(total, 1e-300)
-    spread = np.einsum("nvc,nv,nvd->ncd", apart, n[:, :, 0].astype(np.float64), apart)
-    main = np.linalg.eigh(spread)[1][:, :, -1]
-    return np.asarray((apart * main[:, None, :]).sum(axis=-1))
+    centered = p - table.sum(axis=1, keepdims=True) / np.maximum(total, 1e-300)
+    scatter = np.einsum("nvc,nv,nvd->ncd", centered, n[:, :, 0].astype(np.float64), centered)
+    main = np.linalg.eigh(scatter)[1][:, :, -1]
+    return np.asarray((centered * main[:, None, :]).sum(axis=-1))
 
 
-def _even(key: Floats, there: Flags) -> Floats:
-    """Keys that differ by rounding alone made equal, so that values keep their order; what is not there last."""
-    low = np.where(there, key, np.inf).min(axis=1, keepdims=True, initial=np.inf)
-    span = np.where(there, key, -np.inf).max(axis=1, keepdims=True, initial=-np.inf) - low
+def _even(key: Floats, present: Flags) -> Floats:
+    """Round keys so that rounding errors do not change the order; values without rows come last."""
+    low = np.where(present, key, np.inf).min(axis=1, keepdims=True, initial=np.inf)
+    span = np.where(present, key, -np.inf).max(axis=1, keepdims=True, initial=-np.inf) - low
     with np.errstate(invalid="ignore"):
         steps = np.round((key - low) / np.where(span > 0, span, 1.0), 9)
-    return np.where(there, steps, np.inf)
+    return np.where(present, steps, np.inf)
 
 
 def _every_pair(table: Floats, criterion: Criterion, least: float) -> SplitResult:
-    """Every pair of groups of values, the first value in the first group."""
+    """Try every pair of groups of values; the first value is in the first group."""
     size = table.shape[1]
     masks = np.array([(0, *rest) for rest in product((0, 1), repeat=max(size - 1, 0))][1:], dtype=np.float64)
     masks = masks.reshape(-1, size)
@@ -203,11 +204,11 @@ def _every_pair(table: Floats, criterion: Criterion, least: float) -> SplitResul
     return _grouped(table, criterion.weight(table) > 0, groups, np.where(best >= 0, best, np.nan))
 
 
-def _grouped(table: NDArray[Any], there: NDArray[Any], groups: Indices, gain: Floats) -> SplitResult:
-    """Two groups of values; the first value that a node has is in the first group."""
+def _grouped(table: NDArray[Any], present: NDArray[Any], groups: Indices, gain: Floats) -> SplitResult:
+    """Return the split into two groups; the first value that a node has is in the first group."""
     rows = np.arange(len(table))
-    first = groups[rows, np.argmax(there, axis=1)] if table.shape[1] else np.zeros(len(table), np.int64)
-    groups = np.where(there, groups ^ first[:, None], -1)
+    first = groups[rows, np.argmax(present, axis=1)] if table.shape[1] else np.zeros(len(table), np.int64)
+    groups = np.where(present, groups ^ first[:, None], -1)
 
     def branches() -> Floats:
         sides = [(table * (groups == b)[:, :, None]).sum(axis=1) for b in (0, 1)]

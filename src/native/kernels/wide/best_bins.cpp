@@ -1,14 +1,14 @@
-// The place between bins that parts a node best.
+// The best split position between the bins of a node.
 //
-// Three steps a node: sums up to each bin, of which empty bins add none; the gain of every place, in vectors; and a
-// walk over the gains that lets a later place win only if it is better by more than rounding.
+// Three steps for each node: cumulative sums over the bins, without empty bins; the gain of every position, in vectors;
+// and a scan of the gains in which a later position wins only if it is better by more than rounding.
 #include "kernels/impurity.h"
 
 namespace countwise::COUNTWISE_LEVEL {
 
 namespace {
 
-// The places of one node, and what lies left of each.
+// The split positions of one node, and the sums to the left of each.
 class Places {
 public:
     Places(size_t n_bins, size_t width, Criterion criterion, double least, size_t tabled)
@@ -69,14 +69,14 @@ private:
         end_at(m);
     }
 
-    // What is left of an earlier node in the last vector could be too large for a table.
+    // Values of an earlier node in the last vector could exceed the table.
     void end_at(size_t m) {
         count_ = m;
         for (size_t i = m; i % lanes != 0; ++i)
             for (size_t c = 0; c < width_; ++c) left_[c * stride_ + i] = 0.0;
     }
 
-    // Writes a gain, or -1 where a side is too light.
+    // Writes a gain, or -1 if the weight of a side is too small.
     COUNTWISE_INLINE void put(size_t i, vd gain, vd n_left, vd n_right) {
         const vd least = splat(least_), zero = splat(0.0);
         const vi good = (n_left >= least) & (n_right >= least) & (n_left > zero) & (n_right > zero);
@@ -95,7 +95,7 @@ private:
             const vd a = load(first + i), b = load(second + i), c = t0 - a, d = t1 - b;
             const vd e = larger_of(c, zero), f = larger_of(d, zero);
             const vd n_left = a + b, n_right = c + d;
-            // Where a side is empty its gain is not a number, and not taken.
+            // If a side is empty, the gain is NaN and is not used.
             const vd left = n_left - (a * a + b * b) / n_left, right = n_right - (e * e + f * f) / n_right;
             put(i, whole - (left + right) * (one / all), n_left, n_right);
         }
@@ -119,7 +119,7 @@ private:
         }
     }
 
-    // Of whole numbers up to a limit x log x is looked up.
+    // x log x of integers up to a limit is looked up.
     void entropy(bool counts) {
         double n = 0.0, logs = 0.0;
         for (size_t c = 0; c < width_; ++c) n += total_[c], logs += x_log_x(total_[c]);
@@ -166,7 +166,7 @@ private:
     void deviations(bool root) {
         const double n = total_[0];
         whole_ = deviation_of(splat(n), splat(total_[1]), splat(total_[2]), root)[0];
-        tolerance_ = (root ? 1e-7 : 1e-10) * whole_;  // roots of squares keep half of their digits
+        tolerance_ = (root ? 1e-7 : 1e-10) * whole_;  // square roots keep half of the digits
         const double* w = left_.get();
         for (size_t i = 0; i < count_; i += lanes) {
             const vd a = load(w + i), b = splat(n) - a;
@@ -192,7 +192,7 @@ private:
     const double least_;
     Scratch<double> left_, gain_, total_;
     Scratch<size_t> place_;
-    Scratch<uint32_t> counts_;  // of two classes, as `left`
+    Scratch<uint32_t> counts_;  // of two classes, like `left`
     const Logarithms logs_;
     size_t count_ = 0;
     double whole_ = 0.0, tolerance_ = 0.0;

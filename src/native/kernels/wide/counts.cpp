@@ -7,11 +7,11 @@ namespace countwise::COUNTWISE_LEVEL {
 
 namespace {
 
-constexpr size_t replicas = 4;  // equal codes in a row would wait for each other's counter
+constexpr size_t replicas = 4;  // consecutive equal codes would wait for each other's counter
 constexpr size_t replicated_cells = 4096;
 constexpr size_t key_rows = 512;
 
-// given * (n_values + 1) + code, where what is out of range goes to a last value that nobody reads.
+// Computes given * (n_values + 1) + code; codes out of range go to an extra value that is never read.
 void tile_keys(Column column, Column given, size_t start, size_t n, uint32_t n_values, uint32_t n_given,
                uint32_t* keys) {
     uint32_t row[key_rows];
@@ -62,7 +62,7 @@ void count_small(Column column, Column given, Weight& weight, size_t rows, size_
         }
 }
 
-// Tables too large to be replicated: equal codes in a row are rare, and range is tested by a branch.
+// Tables too large to be replicated: consecutive equal codes are rare, and a branch tests the range.
 template <class Total, class Weight>
 void count_large(Column column, Column given, Weight& weight, size_t rows, size_t n_values, size_t n_given,
                  Total* counts) {
@@ -84,7 +84,7 @@ void count_any(Column column, Column given, Weight& weight, size_t rows, size_t 
     const bool small = n_values < replicated_cells && n_given < replicated_cells &&
                        (n_values + 1) * (n_given + 1) <= smaller(replicated_cells, rows);
     if (!small) return count_large(column, given, weight, rows, n_values, n_given, counts);
-    constexpr size_t most = size_t{1} << 31;  // what a 32-bit counter can count
+    constexpr size_t most = size_t{1} << 31;  // limit of a 32-bit counter
     for (size_t start = 0; start < rows; start += most) {
         const ptrdiff_t from = static_cast<ptrdiff_t>(start);
         const Column part{column.data + from * column.stride, column.stride, column.type};
@@ -114,8 +114,8 @@ void count_codes(Column column, Column given, Column weights, size_t rows, size_
 
 namespace {
 
-// Codes times `width` of a tile of rows for a group of columns, by columns; 0 in the rows up to a full tile.
-// Returns 0, or 1 + a column with a code out of range.
+// Computes codes times `width` for a tile of rows and a group of columns, by columns; rows beyond n are 0. Returns 0,
+// or 1 + a column with a code out of range.
 size_t lookup_places(const Column* columns, size_t count, const size_t* n_values, size_t start, size_t n,
                      uint32_t width, uint32_t* places) {
     for (size_t j = 0; j < count; ++j) {
@@ -132,7 +132,7 @@ size_t lookup_places(const Column* columns, size_t count, const size_t* n_values
     return 0;
 }
 
-// Tables with rows of whole vectors, one after the other.
+// Concatenated tables whose rows are padded to whole vectors.
 struct Padded {
     size_t classes, vectors, width;
     Scratch<double> cells;
@@ -150,7 +150,7 @@ struct Padded {
     }
 };
 
-// Adds the entries of `Rows` rows, `Vectors` vectors of classes each; `sums` has rows of whole vectors.
+// Adds the entries of `Rows` rows, `Vectors` vectors of classes each; the rows of `sums` are padded to whole vectors.
 template <size_t Vectors, size_t Rows>
 COUNTWISE_INLINE void add_rows(const double* const* table, const uint32_t* places, size_t count, size_t width,
                                double* sums) {
@@ -166,14 +166,14 @@ COUNTWISE_INLINE void add_rows(const double* const* table, const uint32_t* place
         for (size_t v = 0; v < Vectors; ++v) store(sums + r * width + v * lanes, sum[r][v]);
 }
 
-// All rows of a tile; what is beyond the last row of the data has code 0 and is not used.
+// Adds all rows of a tile; rows beyond the data have code 0 and are not used.
 template <size_t Vectors, size_t Rows>
 void add_all_rows(const double* const* table, const uint32_t* places, size_t count, size_t width, size_t n,
                   double* sums) {
     for (size_t r = 0; r < n; r += Rows) add_rows<Vectors, Rows>(table, places + r, count, width, sums + r * width);
 }
 
-// Up to four vectors of classes at a time.
+// Adds up to four vectors of classes at a time.
 void add_tile(const Padded& padded, size_t first, const uint32_t* places, size_t count, size_t n, double* sums) {
     const double* table[group_columns];
     for (size_t v = 0; v < padded.vectors;) {
@@ -187,7 +187,7 @@ void add_tile(const Padded& padded, size_t first, const uint32_t* places, size_t
     }
 }
 
-// Tables so large that a copy would cost more than the rows to be looked up.
+// For tables so large that a copy would cost more than the lookups.
 int add_lookup_unpadded(const Column* columns, size_t n_columns, const double* const* tables, const size_t* n_values,
                         size_t rows, size_t classes, double* out) {
     uint32_t codes[tile_rows];

@@ -1,20 +1,20 @@
-// Log densities of numeric columns, added to the rows of every class.
+// Adds log densities of numeric columns to the rows, for every class.
 //
-// Vectors run over rows, so that 2 classes cost a fifth of 10 and a missing cell is looked at once for all
-// classes. Sums of up to four classes stay in registers while the columns pass.
+// Vectors run over rows, so that 2 classes cost a fifth of 10, and a missing value is tested once for all classes. Sums
+// of up to four classes stay in registers during the loop over columns.
 //
-// Every cell's term is computed by the same operations whether or not its neighbors are missing, so that
-// a row's result does not depend on the rows next to it.
+// The term of a value is computed by the same operations whether or not adjacent values are missing, so that the result
+// of a row does not depend on adjacent rows.
 #include "support/tiles.h"
 
 namespace countwise::COUNTWISE_LEVEL {
 
 namespace {
 
-// Parameters of one class of one column; x and aux are the column's cells.
+// Distribution parameters; x and aux are the values of a column.
 struct Gaussian {
     const double *mean, *scale, *log_norm;  // (columns, classes); scale is inverse_sd * sqrt(1/2)
-    const double* norm_total;               // (groups, classes): log_norm added up over a group of columns
+    const double* norm_total;               // (groups, classes): sum of log_norm over a group of columns
 };
 
 template <bool ZeroRates>
@@ -35,8 +35,8 @@ struct ColumnTile {
 };
 
 // Adds the terms of `Classes` classes, from class c on, for `Vectors` vectors of rows.
-template <size_t Classes, size_t Vectors, bool Gaps, bool Aux, class Law>
-COUNTWISE_INLINE void add_terms(const Law& law, const ColumnTile& tile, size_t classes, size_t c, size_t r,
+template <size_t Classes, size_t Vectors, bool HasMissing, bool Aux, class Density>
+COUNTWISE_INLINE void add_terms(const Density& density, const ColumnTile& tile, size_t classes, size_t c, size_t r,
                                 double* sums) {
     vd sum[Classes][Vectors];
     for (size_t k = 0; k < Classes; ++k)
@@ -48,25 +48,25 @@ COUNTWISE_INLINE void add_terms(const Law& law, const ColumnTile& tile, size_t c
             x[v] = load(tile.x[j] + r + v * lanes);
             aux[v] = Aux ? load(tile.aux[j] + r + v * lanes) : splat(0.0);
         }
-        // One class after the other, to have few parameters in registers at a time.
+        // One class after another, to keep few parameters in registers at a time.
         for (size_t k = 0; k < Classes; ++k)
             for (size_t v = 0; v < Vectors; ++v) {
-                const vd term = law.term(at + k, x[v], aux[v]);
-                sum[k][v] += Gaps ? only(not_nan(x[v]), term) : term;
+                const vd term = density.term(at + k, x[v], aux[v]);
+                sum[k][v] += HasMissing ? only(not_nan(x[v]), term) : term;
             }
     }
     for (size_t k = 0; k < Classes; ++k)
         for (size_t v = 0; v < Vectors; ++v) store(sums + (c + k) * tile_rows + r + v * lanes, sum[k][v]);
 }
 
-// Squares and norms are added up apart, so that a row without gaps needs no addition for its norms: their total
-// is known, and it is the same number, because the norms of a row with gaps are added in the same order.
-template <size_t Classes, size_t Vectors, bool Gaps, bool Aux>
-COUNTWISE_INLINE void add_terms(const Gaussian& law, const ColumnTile& tile, size_t classes, size_t c, size_t r,
+// Squares and norms are summed separately, so that a row without missing values needs no addition for its norms: their
+// total is known. It is the same number, because the norms of a row with missing values are added in the same order.
+template <size_t Classes, size_t Vectors, bool HasMissing, bool Aux>
+COUNTWISE_INLINE void add_terms(const Gaussian& density, const ColumnTile& tile, size_t classes, size_t c, size_t r,
                                 double* sums) {
-    if constexpr (Gaps && Classes == 4) {  // twice as many sums: two classes at a time stay in registers
-        add_terms<2, Vectors, Gaps, Aux>(law, tile, classes, c, r, sums);
-        add_terms<2, Vectors, Gaps, Aux>(law, tile, classes, c + 2, r, sums);
+    if constexpr (HasMissing && Classes == 4) {  // twice as many sums; two classes at a time stay in registers
+        add_terms<2, Vectors, HasMissing, Aux>(density, tile, classes, c, r, sums);
+        add_terms<2, Vectors, HasMissing, Aux>(density, tile, classes, c + 2, r, sums);
         return;
     }
     vd squares[Classes][Vectors], norms[Classes][Vectors];
@@ -77,45 +77,45 @@ COUNTWISE_INLINE void add_terms(const Gaussian& law, const ColumnTile& tile, siz
         vd x[Vectors];
         for (size_t v = 0; v < Vectors; ++v) x[v] = load(tile.x[j] + r + v * lanes);
         for (size_t k = 0; k < Classes; ++k) {
-            const vd mean = splat(law.mean[at + k]), scale = splat(law.scale[at + k]);
+            const vd mean = splat(density.mean[at + k]), scale = splat(density.scale[at + k]);
             for (size_t v = 0; v < Vectors; ++v) {
-                // The difference first: x * s - mean * s would cancel where the column sits far from 0.
+                // The difference first: x * s - mean * s would cancel for a column far from 0.
                 vd z = (x[v] - mean) * scale;
-                if (Gaps) {
+                if (HasMissing) {
                     z = only(not_nan(x[v]), z);
-                    norms[k][v] += only(not_nan(x[v]), splat(law.log_norm[at + k]));
+                    norms[k][v] += only(not_nan(x[v]), splat(density.log_norm[at + k]));
                 }
                 squares[k][v] += z * z;
             }
         }
     }
-    const double* total = law.norm_total + tile.first / group_columns * classes + c;
+    const double* total = density.norm_total + tile.first / group_columns * classes + c;
     for (size_t k = 0; k < Classes; ++k)
         for (size_t v = 0; v < Vectors; ++v) {
             double* at = sums + (c + k) * tile_rows + r + v * lanes;
-            store(at, load(at) + ((Gaps ? norms[k][v] : splat(total[k])) - squares[k][v]));
+            store(at, load(at) + ((HasMissing ? norms[k][v] : splat(total[k])) - squares[k][v]));
         }
 }
 
-template <bool Gaps, bool Aux, class Law>
-void add_tile(const Law& law, const ColumnTile& tile, size_t classes, double* sums, Ahead& ahead) {
+template <bool HasMissing, bool Aux, class Density>
+void add_tile(const Density& density, const ColumnTile& tile, size_t classes, double* sums, Ahead& ahead) {
     size_t c = 0;
     for (; c + 4 <= classes; c += 4)
         for (size_t r = 0; r < tile_rows; r += 2 * lanes) {
             ahead.some();
-            add_terms<4, 2, Gaps, Aux>(law, tile, classes, c, r, sums);
+            add_terms<4, 2, HasMissing, Aux>(density, tile, classes, c, r, sums);
         }
     if (c + 2 <= classes) {
         for (size_t r = 0; r < tile_rows; r += 4 * lanes) {
             ahead.some();
-            add_terms<2, 4, Gaps, Aux>(law, tile, classes, c, r, sums);
+            add_terms<2, 4, HasMissing, Aux>(density, tile, classes, c, r, sums);
         }
         c += 2;
     }
     if (c < classes)
         for (size_t r = 0; r < tile_rows; r += 4 * lanes) {
             ahead.some();
-            add_terms<1, 4, Gaps, Aux>(law, tile, classes, c, r, sums);
+            add_terms<1, 4, HasMissing, Aux>(density, tile, classes, c, r, sums);
         }
 }
 
@@ -126,9 +126,9 @@ size_t calls_of_ahead(size_t classes) {
 constexpr size_t small_counts = 1024;
 
 struct Factorials {
-    double log[2 * small_counts];  // twice, so that every index from a few bits is inside
+    double log[2 * small_counts];  // twice, so that every masked index is valid
     Factorials() {
-        // Exact products as long as they are exact, to be right where it is easiest to notice.
+        // Exact products while they are exact, for full accuracy of small factorials.
         double product = 1.0;
         for (size_t i = 0; i < 2 * small_counts; ++i) {
             if (i > 0 && i <= 18) product *= static_cast<double>(i);
@@ -137,7 +137,7 @@ struct Factorials {
     }
     static double log_gamma(double x) {
 #if defined(__GLIBC__) || defined(__APPLE__)
-        int sign;  // lgamma itself writes a global variable
+        int sign;  // lgamma itself writes to a global variable
         return ::lgamma_r(x, &sign);
 #else
         return std::lgamma(x);
@@ -150,7 +150,7 @@ const Factorials& factorials() {
     return table;
 }
 
-// log(x!) of small whole numbers, by the table; false if there are other numbers too.
+// log(x!) of small integers by the table; returns false if there are other numbers.
 bool small_factorials(const double* x, double* aux) {
     int64_t whole[tile_rows];
     vi other = splat_bits(0);
@@ -166,7 +166,8 @@ bool small_factorials(const double* x, double* aux) {
     return !any(other);
 }
 
-// log(x!) of any number. A count below 0 or infinite becomes 0 with an infinite log factorial: impossible.
+// log(x!) of any number. A negative or infinite count becomes 0 with an infinite log factorial, that is, a probability
+// of 0.
 void any_factorials(const double* x, double* clean, double* aux) {
     for (size_t r = 0; r < tile_rows; ++r) {
         const double value = x[r];
@@ -188,10 +189,11 @@ void add_factorials(ColumnTile& tile, double* clean, double* aux) {
     }
 }
 
-constexpr size_t least_ahead = 12;  // columns; for fewer of them it takes longer than it spares
+constexpr size_t least_ahead = 12;  // columns; prefetching does not pay for fewer
 
-template <bool Aux, class Law>
-void add_columns(const Law& law, const Column* columns, size_t n_columns, size_t rows, size_t classes, double* out) {
+template <bool Aux, class Density>
+void add_columns(const Density& density, const Column* columns, size_t n_columns, size_t rows, size_t classes,
+                 double* out) {
     Scratch<double> cells(group_columns * tile_rows), aux(Aux ? group_columns * tile_rows : 0),
         clean(Aux ? group_columns * tile_rows : 0), sums(classes * tile_rows);
     ColumnTile tile;
@@ -212,9 +214,9 @@ void add_columns(const Law& law, const Column* columns, size_t n_columns, size_t
                     ahead.add(columns, smaller(group_columns, n_columns), start + n,
                               smaller(tile_rows, rows - start - n));
             }
-            ahead.spread(calls_of_ahead(classes));
-            if (any_nan(tile.x, tile.count)) add_tile<true, Aux>(law, tile, classes, sums.get(), ahead);
-            else add_tile<false, Aux>(law, tile, classes, sums.get(), ahead);
+            ahead.distribute(calls_of_ahead(classes));
+            if (any_nan(tile.x, tile.count)) add_tile<true, Aux>(density, tile, classes, sums.get(), ahead);
+            else add_tile<false, Aux>(density, tile, classes, sums.get(), ahead);
         }
         tile_to_rows<true>(sums.get(), classes, n, out + start * classes);
     }

@@ -1,9 +1,9 @@
-// Counts of families: how often the values of some columns meet, for many sets of columns in one pass.
+// Contingency tables of many families of columns in one pass.
 //
-// Small tables are counted by bit planes, one bit a row for every value of a column: those of all columns of a family
-// but the last are crossed, and each plane that this makes is compared with those of the last column. Families that
-// follow each other and begin with the same columns share what was crossed. Large tables are counted row by row, by one
-// number for a combination of values.
+// Small tables are counted by bit planes: for every value of a column, one bit per row. The planes of all columns of a
+// family but the last are combined, and each combination is compared with the planes of the last column. Consecutive
+// families that begin with the same columns share the combinations. Large tables are counted row by row, with one key
+// for each combination of values.
 #if defined(__AVX2__) || defined(__SSE2__)
 #include <immintrin.h>
 #endif
@@ -15,34 +15,34 @@ namespace countwise::COUNTWISE_LEVEL {
 namespace {
 
 constexpr size_t plane_words = 128;
-constexpr size_t plane_rows = 64 * plane_words;  // planes of a hundred columns stay in the second-level cache
+constexpr size_t plane_rows = 64 * plane_words;  // planes of a hundred columns fit in the L2 cache
 constexpr size_t most_values = 64;
 constexpr uint8_t outside = UINT8_MAX;
 
 #if defined(__AVX2__)
 
-// a + b + c of each bit, as two bits.
+// The sum a + b + c of each bit, as two bits.
 COUNTWISE_INLINE void add_bits(vu a, vu b, vu c, vu& high, vu& low) {
     const vu odd = a ^ b;
     high = (a & b) | (odd & c);
     low = odd ^ c;
 }
 
-// The number of bits in each byte.
+// The number of set bits in each byte.
 COUNTWISE_INLINE vu bits_in_bytes(vu x) {
     x = x - ((x >> 1) & 0x5555555555555555u);
     x = (x & 0x3333333333333333u) + ((x >> 2) & 0x3333333333333333u);
     return (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0fu;
 }
 
-// Bytes added in twos.
+// Sums of pairs of bytes.
 COUNTWISE_INLINE vu in_twos(vu bytes) {
     constexpr uint64_t low = 0x00ff00ff00ff00ffu;
     return (bytes & low) + ((bytes >> 8) & low);
 }
 
-// How many bits two planes have in common. Sixteen vectors at a time are added up bit by bit (Harley and Seal), so
-// that only few must be counted.
+// The number of common bits of two planes. Sixteen vectors at a time are added bit by bit (Harley-Seal), so that few
+// vectors must be counted.
 inline uint32_t common(const uint64_t* a, const uint64_t* b) {
     constexpr size_t step = 16 * lanes;
     const auto both = [&](size_t i) { return load_as<vu>(a + i * lanes) & load_as<vu>(b + i * lanes); };
@@ -80,7 +80,7 @@ inline uint32_t common(const uint64_t* a, const uint64_t* b) {
 
 #endif
 
-// A bit for each of 64 codes: whether it is this one.
+// One bit for each of 64 codes: whether it equals `code`.
 COUNTWISE_INLINE uint64_t equal_bits(const uint8_t* codes, uint8_t code) {
 #if defined(__AVX2__)
     const __m256i wanted = _mm256_set1_epi8(static_cast<char>(code));
@@ -104,10 +104,10 @@ COUNTWISE_INLINE uint64_t equal_bits(const uint8_t* codes, uint8_t code) {
 #endif
 }
 
-// The planes of one column: of those of its values that are in the rows at hand.
+// The planes of one column, for the values that occur in the current rows.
 struct Planes {
     uint64_t* words;
-    size_t n, counted;  // the last one need not be counted if no row is outside the values
+    size_t n, counted;  // the last plane need not be counted if every row has a valid value
     uint8_t value[most_values];
     uint32_t rows[most_values];
 
@@ -144,15 +144,15 @@ inline void make_planes(Column column, size_t start, size_t n, size_t n_values, 
 }
 
 constexpr size_t most_crossed = 128, most_depth = 8;
-// Comparisons of planes beyond which counting row by row is faster: measured for v3, guessed for the others.
+// Number of plane comparisons above which counting row by row is faster: measured for v3, estimated for the others.
 constexpr size_t most_compared = lanes > 4 ? 300 : 200, most_of_pair = lanes > 4 ? 180 : 110;
 constexpr size_t key_rows = 512;
 constexpr uint32_t nowhere = UINT32_MAX;
 
-// Planes of combinations of values of the first columns of a family: of those that are in the rows at hand.
+// Planes of the combinations of values of a family's first columns that occur in the current rows.
 struct Crossed {
     const uint64_t* words;
-    size_t n, counted;  // the last one need not be counted if no row is outside the values
+    size_t n, counted;  // the last plane need not be counted if every row has a valid value
     uint32_t place[most_crossed], rows[most_crossed];
 
     const uint64_t* plane(size_t i) const { return words + i * plane_words; }
@@ -184,7 +184,7 @@ void cross(const Crossed& from, const Planes& column, size_t size, uint64_t* wor
 }
 
 void count_crossed(const Crossed& from, const Planes& last, size_t size, int64_t* table) {
-    uint32_t rest[most_values];  // of the last column's rows, those that have not been counted yet
+    uint32_t rest[most_values];  // rows of the last column that have not been counted yet
     for (size_t j = 0; j < last.n; ++j) rest[j] = last.rows[j];
     for (size_t i = 0; i < from.counted; ++i) {
         int64_t* to = table + from.place[i] * size;
@@ -213,12 +213,12 @@ bool by_planes(const Family& family, const size_t* sizes) {
     return crossed <= most_crossed && crossed * (last - 1) <= most_compared;
 }
 
-// What is kept from one family to the next, within one block of rows.
+// State kept from one family to the next, within one block of rows.
 class PlaneCounter {
 public:
     PlaneCounter(const Column* columns, size_t n_columns, const size_t* sizes, const Family* families, size_t n)
         : columns_(columns), sizes_(sizes), n_columns_(n_columns), cells_(plane_rows), planes_(n_columns),
-          made_(n_columns), words_(room(families, n) * plane_words), crossed_(most_depth),
+          made_(n_columns), words_(planes_needed(families, n) * plane_words), crossed_(most_depth),
           crossed_words_(most_depth * most_crossed * plane_words) {
         uint64_t* next = words_.get();
         for (size_t j = 0; j < n_columns; ++j) {
@@ -231,7 +231,7 @@ public:
         start_ = start, n_ = n, depth_ = 0;
         for (size_t j = 0; j < n_columns_; ++j) made_[j] = false;
     }
-    // Another kind of family came between.
+    // Called when a family was counted by another method.
     void forget() { depth_ = 0; }
 
     void count(const Family& family) {
@@ -263,8 +263,8 @@ private:
     Scratch<Crossed> crossed_;
     Scratch<uint64_t> crossed_words_;
 
-    // The planes of all columns that will be needed.
-    size_t room(const Family* families, size_t n) {
+    // The number of planes of all columns that are needed.
+    size_t planes_needed(const Family* families, size_t n) {
         for (size_t j = 0; j < n_columns_; ++j) made_[j] = false;
         size_t total = 0;
         for (size_t f = 0; f < n; ++f) {
@@ -285,7 +285,7 @@ private:
     }
 };
 
-// One number for the values of the first columns of a family in each row of a block.
+// Computes one key for the values of a family's first columns in each row of a block.
 class KeyCounter {
 public:
     KeyCounter(const Column* columns, const size_t* sizes)
@@ -339,8 +339,8 @@ private:
     }
 };
 
-// How a family is counted. Pairs of columns with large tables, or whole weights, are counted alone: equal values in a
-// row do not wait for each other there. Fractions are to be added in the order of the rows.
+// The counting method of a family. Pairs of columns with large tables or with integer weights are counted separately,
+// where consecutive equal values do not wait for each other. Fractional weights must be added in row order.
 enum Way : uint8_t { by_plane, by_key, alone };
 
 Way way_of(const Family& family, const size_t* sizes, Column weights) {
@@ -362,7 +362,7 @@ void count_families(const Column* columns, size_t n_columns, size_t rows, const 
     const bool weighted = weights.data != nullptr, floats = weighted && is_float(weights.type);
     PlaneCounter planes(columns, n_columns, sizes, families, weighted ? 0 : n);
     KeyCounter keys(columns, sizes);
-    Scratch<double> shares(floats ? plane_rows : 0);
+    Scratch<double> fractions(floats ? plane_rows : 0);
     Scratch<int64_t> times(weighted && !floats ? plane_rows : 0);
     Scratch<Way> way(n);
     for (size_t f = 0; f < n; ++f) {
@@ -375,14 +375,14 @@ void count_families(const Column* columns, size_t n_columns, size_t rows, const 
         const size_t in_block = smaller(plane_rows, rows - start);
         planes.block(start, in_block);
         keys.block(start, in_block);
-        if (floats) convert(weights, start, in_block, shares.get());
+        if (floats) convert(weights, start, in_block, fractions.get());
         else if (weighted) convert(weights, start, in_block, times.get());
         for (size_t f = 0; f < n; ++f) {
             if (way[f] != by_plane) planes.forget();
             if (way[f] != by_key) keys.forget();
             if (way[f] == by_plane) planes.count(families[f]);
             else if (way[f] == alone) continue;
-            else if (floats) keys.count<double>(families[f], shares.get());
+            else if (floats) keys.count<double>(families[f], fractions.get());
             else if (weighted) keys.count<int64_t>(families[f], times.get());
             else keys.count<int64_t>(families[f], One{});
         }

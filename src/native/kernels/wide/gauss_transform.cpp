@@ -1,27 +1,28 @@
-// Sums of Gaussian kernels in one dimension: exactly, over the points that matter, or by local expansions, the fast
-// Gauss transform. Distances are in units of sqrt(2) h, in which a kernel is exp(-z * z).
+// Sums of Gaussian kernels in one dimension: exact sums over the relevant points, or local expansions (the fast Gauss
+// transform). Distances are in units of sqrt(2) h, in which a kernel is exp(-z * z).
 //
-// The axis is cut into boxes about h/2 wide. With z = (q - x) / (sqrt(2) h) and g(z) = exp(-z z), a source at
-// v from the center of its box and a query at u from the center of another, D apart, the kernel is
+// The axis is divided into boxes of width about h/2. With z = (q - x) / (sqrt(2) h) and g(z) = exp(-z z), a source at
+// distance v from the center of its box and a query at distance u from the center of another box, D apart, the kernel
+// is
 //
 //     g(D + u - v) = sum over a, b of  (-v)^a / a!  u^b / b!  g^(a+b)(D).
 //
-// The sums of w (-v)^a / a! over a box's points are its moments; all boxes within reach of a box turn into the
-// coefficients of one polynomial in u, of degree 15. Only boxes with enough points near are given one, by
-// number, so that a far outlier costs nothing. Other queries are summed exactly, over few points.
+// The sums of w (-v)^a / a! over the points of a box are its moments. All boxes within reach of a box contribute to the
+// coefficients of one polynomial in u, of degree 15. Only boxes with enough points nearby have a polynomial, and they
+// are indexed by number, so that a distant outlier costs nothing. Other queries are summed exactly, over few points.
 //
-// Error. |g^(m)(D)| <= 1.09 sqrt(2^m m!) exp(-D D / 2) (Cramér) and (a+b)! <= 2^(a+b) a! b!, so what is left out
-// by a, b < 16 is at most 1.09 * 2 * S * (2 r)^16 / sqrt(16!) * exp(-D D / 2) for a unit of weight, where
-// r <= sqrt(1/2) / 4 is half a box and S = sum of (2 r)^b / sqrt(b!) < 1.5: below 4.5e-14 exp(-D D / 2).
-// Rounding is of the same form, as the terms add up to at most 1.09 S S exp(-D D / 2) in magnitude. `doubt` has
-// room for both. Boxes out of reach would have added at most their weight times exp(-R R). So the bound is
+// Error. |g^(m)(D)| <= 1.09 sqrt(2^m m!) exp(-D D / 2) (Cramér) and (a+b)! <= 2^(a+b) a! b!, so the truncation to a, b
+// < 16 omits at most 1.09 * 2 * S * (2 r)^16 / sqrt(16!) * exp(-D D / 2) per unit of weight, where r <= sqrt(1/2) / 4
+// is half a box and S = sum of (2 r)^b / sqrt(b!) < 1.5: below 4.5e-14 exp(-D D / 2). Rounding errors have the same
+// form, as the terms sum to at most 1.09 S S exp(-D D / 2) in magnitude. `doubt` covers both. Boxes out of reach would
+// add at most their weight times exp(-R R). So the bound is
 //
 //     E = doubt * sum of W_box exp(-D D / 2)  +  W_outside exp(-R R)
 //
-// for every query of the box. Near the peak f of the sum E is below 8 doubt f < 1e-12 f, since a box weighs at
-// most 1.13 f and the sum of exp(-D D / 2) over all boxes is about 7.1. In the tails exp(-D D / 2) outweighs
-// f = exp(-D D): an expansion is trusted only where f >= E / 1e-9, which bounds the error of log f by 1e-9.
-// That limit is the last number of a box's row.
+// for every query of the box. Near the peak f of the sum, E is below 8 doubt f < 1e-12 f, since the weight of a box is
+// at most 1.13 f and the sum of exp(-D D / 2) over all boxes is about 7.1. In the tails exp(-D D / 2) exceeds f =
+// exp(-D D): an expansion is used only if f >= E / 1e-9, which bounds the error of log f by 1e-9. This limit is the
+// last number of a box's row.
 #include "support/simd.h"
 
 namespace countwise::COUNTWISE_LEVEL {
@@ -52,7 +53,7 @@ inline size_t first_above(const double* x, size_t n, double q) {
     return first_not(x, n, [q](double at) { return at <= q; });
 }
 
-// Points without weight would make the nearest point a bad guide to the size of the sum: they are left out.
+// Points of weight 0 are excluded, because the nearest point is used to estimate the size of the sum.
 size_t count_kept(const Points& points) {
     if (!points.w) return points.n;
     size_t kept = 0;
@@ -60,7 +61,7 @@ size_t count_kept(const Points& points) {
     return kept;
 }
 
-// Points that weigh something, and what the exact sum needs to know of them all.
+// Points of positive weight, and their totals for the exact sum.
 class Sources {
 public:
     explicit Sources(const Points& points)
@@ -85,10 +86,10 @@ public:
 
     double weight_of(size_t i) const { return w ? w[i] : 1.0; }
 
-    // The log sum at q, of all points or of all but `self`, which then has the weight `rest` instead.
+    // The log sum at q over all points. If `self` is given, that point has the weight `rest` instead of its own.
     //
-    // The nearest point, at z0 with weight w0, alone gives w0 exp(-z0 z0). Points beyond z1 give together at most
-    // `weight` * exp(-z1 z1), which is below 1e-17 of that if z1 z1 >= z0 z0 + log(weight / w0) + log(1e17).
+    // The nearest point, at z0 with weight w0, contributes w0 exp(-z0 z0). Points beyond z1 contribute at most `weight`
+    // * exp(-z1 z1) together, which is below 1e-17 of that if z1 z1 >= z0 z0 + log(weight / w0) + log(1e17).
     double log_sum(double q, size_t self = nobody, double rest = 0.0) const {
         if (q != q) return q;
         size_t near = self;
@@ -101,7 +102,7 @@ public:
         const double z0 = d0 * scale;
         if (!(z0 * z0 < HUGE_VAL)) return -HUGE_VAL;
         const double margin = larger(std::log(weight / w0), 0.0) + 39.2;
-        const double reach = std::sqrt(z0 * z0 + margin) / scale * (1 + 1e-12);  // more than its rounding
+        const double reach = std::sqrt(z0 * z0 + margin) / scale * (1 + 1e-12);  // the last factor covers rounding
         const size_t low = smaller(first_from(x, n, q - reach), near);
         const size_t high = larger(first_above(x, n, q + reach), near + 1);
         double sum = self == nobody
@@ -113,7 +114,7 @@ public:
 
 private:
     bool nearest(double q, size_t self, size_t* which) const {
-        size_t left, right;  // left - 1 and right are the neighbors
+        size_t left, right;  // left - 1 and right are the nearest points
         if (self == nobody) left = right = first_from(x, n, q);
         else left = self, right = self + 1;
         if (left == 0 && right >= n) return false;
@@ -129,8 +130,8 @@ private:
         vd sum = splat(0.0);
         const auto term = [&](vd at, vd weights) {
             const vd d = abs_of(at - center);
-            // Not a difference of squares, which would cancel far out; and a difference before it is scaled, so
-            // that it is exactly 0 at equal distances even if products and sums are rounded together.
+            // A product instead of a difference of squares, which would cancel at large distances. Differences are
+            // taken before scaling, so that the exponent is exactly 0 at equal distances, even with fused operations.
             sum += exp_or_0(((least - d) * factor) * ((d + least) * factor)) * weights;
         };
         size_t i = from;
@@ -153,11 +154,11 @@ constexpr size_t order = gauss_order;
 constexpr double doubt = 1e-13;
 constexpr double log_error = 1e-9;
 constexpr double least_tolerance = 1e-12;
-constexpr int64_t reach = 19;                 // boxes on each side: R is about 6.7, exp(-R R) about 5e-20
-constexpr double farthest = 8796093022208.0;  // 2**43 boxes: so far their centers are exact doubles
+constexpr int64_t reach = 19;                 // boxes on each side; R is about 6.7, exp(-R R) about 5e-20
+constexpr double farthest = 8796093022208.0;  // 2**43 boxes: up to here centers are exact doubles
 
-// Boxes whose width has 8 bits: the centers (k + 1/2) * width are then exact, distances from them are nearly
-// so, and the distance of two centers is a whole number of widths even in a column of 1e9 + noise.
+// Boxes whose width has 8 significant bits: the centers (k + 1/2) * width are then exact, distances from them are
+// nearly so, and the distance of two centers is an integer number of widths even for a column of 1e9 + noise.
 struct Grid {
     double width, per_width, origin, scale;
 
@@ -166,19 +167,19 @@ struct Grid {
         const double fraction = std::frexp(points.h / 2, &exponent);
         width = std::ldexp(std::floor(fraction * 256), exponent - 8);
         per_width = 1 / width;
-        // Where 0 is too far away, boxes are numbered from the middle point.
+        // If 0 is too far away, boxes are numbered from the middle point.
         const double middle = points.n ? points.x[points.n / 2] : 0.0;
         if (!(std::fabs(middle) * per_width < farthest)) origin = middle;
     }
     bool usable() const { return width > 1e-290 && width < 1e290; }
-    // The box of x, as a double; compare with `farthest` before using it as a whole number.
+    // The box of x, as a double; compare with `farthest` before converting it to an integer.
     double box(double x) const { return std::floor((x - origin) * per_width); }
     static bool near(double box) { return std::fabs(box) < farthest; }
-    // How far x is from the center of its box.
+    // The distance of x from the center of its box.
     double offset(double x, double box) const { return ((x - origin) - (box + 0.5) * width) * scale; }
 };
 
-// The boxes that hold points: their numbers, and where their points begin.
+// The nonempty boxes: their numbers, and the start of their points.
 struct Runs {
     size_t count = 0;
     Scratch<int64_t> number;
@@ -198,7 +199,7 @@ struct Runs {
     }
 
 private:
-    // The first point of another box, by growing steps and then halving ones.
+    // The first point of another box, by exponential search and bisection.
     static size_t end_of(const Sources& sources, const Grid& grid, size_t i, double box) {
         size_t step = 1, low = i, high;
         while (low + step < sources.n && grid.box(sources.x[low + step]) == box) low += step, step *= 2;
@@ -212,15 +213,15 @@ private:
     }
 };
 
-// The boxes that are worth an expansion, one after the other.
+// Iterates over the boxes for which an expansion pays off.
 class Targets {
 public:
     explicit Targets(const Runs& runs) : runs_(runs) {}
 
     int64_t number = 0;
-    size_t low = 0, high = 0;  // the runs within reach
+    size_t low = 0, high = 0;  // runs within reach
 
-    // Calls use() with this at every box that is worth it.
+    // Calls use() with this object at every such box.
     template <class Use>
     void each(const Use& use) {
         for (size_t r = 0; r < runs_.count; ++r) {
@@ -241,7 +242,7 @@ private:
         while (runs_.number[low] < k - reach) ++low;
         while (high < runs_.count && runs_.number[high] <= k + reach) ++high;
         const size_t around = runs_.begin[high] - runs_.begin[low];
-        // An expansion costs about as much as 600 exact kernels; as many queries as points are expected.
+        // An expansion costs about as much as 600 exact kernels; about as many queries as points are expected.
         const bool worth = points ? around >= 32 && points * around >= 512 : around >= 1024;
         if (worth) number = k, use();
     }
@@ -250,11 +251,11 @@ private:
     int64_t next_ = INT64_MIN;
 };
 
-// Derivatives of g at whole numbers of box widths: row d + reach has g^(0..31)(-d * width).
+// Derivatives of g at multiples of the box width: row d + reach has g^(0..31)(-d * width).
 struct Derivatives {
     static constexpr size_t terms = 2 * order;
     double at[2 * reach + 1][terms];
-    double half_power[2 * reach + 1];  // exp(-D D / 2), of the error's bound
+    double half_power[2 * reach + 1];  // exp(-D D / 2), for the error bound
 
     explicit Derivatives(const Grid& grid) {
         for (int64_t d = -reach; d <= reach; ++d) {
@@ -268,7 +269,7 @@ struct Derivatives {
     }
 };
 
-// Adds up w (-v)^a / a! of the points of a box.
+// Sums w (-v)^a / a! over the points of a box.
 void add_moments(const Sources& sources, const Grid& grid, double box, size_t from, size_t to, double* moments) {
     vd sum[order];
     for (size_t a = 0; a < order; ++a) sum[a] = splat(0.0);
@@ -339,7 +340,7 @@ struct Expander {
         std::memcpy(row, sum, sizeof sum);
         double factorial = 1.0;
         for (size_t b = 2; b < order; ++b) row[b] /= factorial *= static_cast<double>(b);
-        // Nothing is outside if the rest is only rounding.
+        // Treat the rest as 0 if it is only rounding error.
         const double rest = sources.weight - inside;
         const double dropped = rest > 1e-10 * sources.weight ? rest : 1e-10 * sources.weight;
         row[order] = (doubt * error + dropped * outside) / log_error;
@@ -371,7 +372,7 @@ private:
         while (size < 2 * count + 2) size *= 2;
         return size;
     }
-    // Neighbors stay neighbors, so that numbers that come in one run do not collide.
+    // Adjacent numbers stay adjacent, so that consecutive numbers do not collide.
     COUNTWISE_INLINE size_t hash(int64_t number) const {
         const uint64_t k = static_cast<uint64_t>(number) - first_;
         return static_cast<size_t>(k + (k >> 20) * 0x9e3779b1u) & mask_;
@@ -390,7 +391,7 @@ COUNTWISE_INLINE double polynomial(const double* row, double u) {
     return (sum[0] + u * sum[1]) + u2 * (sum[2] + u * sum[3]);
 }
 
-// What an expansion says of a sum, and the limit below which it is not to be trusted.
+// The value of an expansion, and the limit below which it is not accurate enough.
 struct Estimate {
     double sum, limit;
 };
@@ -401,13 +402,13 @@ COUNTWISE_INLINE Estimate estimate(const Grid& grid, const Index& index, const B
     const size_t row = index.row_of(static_cast<int64_t>(box));
     if (row == nobody) return {0.0, 1.0};
     const double* taylor = boxes.taylor + row * gauss_row;
-    // A limit that log_of and its normal numbers can live with.
+    // The limit keeps the argument of log_of a normal number.
     return {polynomial(taylor, grid.offset(q, box)), larger(taylor[order], 1e-290)};
 }
 
 constexpr size_t part_size = 64;
 
-// Logs of a part of the sums, in place; those to be done exactly are set apart by a 0.
+// Takes the logs of a part of the sums in place; a 0 marks sums to be computed exactly.
 void take_logs(double* sums, size_t n) {
     double part[part_size];
     for (size_t i = 0; i < part_size; ++i) part[i] = i < n && sums[i] > 0 ? sums[i] : 1.0;
@@ -443,14 +444,14 @@ void gauss_log_sums(const Points& points, const Boxes& boxes, const double* quer
     const Index index(boxes);
     const Sources sources(points);
     const auto weight_of = [&](size_t i) { return points.w ? points.w[i] : 1.0; };
-    size_t place = 0;  // of the point among those that weigh something
+    size_t place = 0;  // index of the point among those of positive weight
     for (size_t start = 0; start < n; start += part_size) {
         const size_t count = smaller(part_size, n - start);
         size_t exact[part_size], self[part_size], n_exact = 0;
         for (size_t i = start; i < start + count; ++i) {
             const Estimate e = estimate(grid, index, boxes, queries[i]);
             const double w = left_out ? weight_of(i) : 0.0, others = e.sum - smaller(w, 1.0);
-            // Where the point itself is nearly all of the sum, the difference would be mostly rounding.
+            // If the point itself is nearly all of the sum, the difference would be mostly rounding error.
             const bool trusted = others >= e.limit && others >= 1e-3 * e.sum;
             sums[i] = trusted ? others : 0.0;
             exact[n_exact] = i, self[n_exact] = w > 0 ? place : nobody;

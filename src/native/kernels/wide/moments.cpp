@@ -1,11 +1,11 @@
-// Weight, mean and squared deviations of columns within classes, in one pass.
+// Weight, mean and squared deviations of columns by class, in one pass.
 //
-// Each block of rows has its own sums of the differences from a shift (the mean so far, or the first value) and
-// is merged by Chan's formula, so that no raw sum of squares is ever formed. Missing cells are masked, at the
-// same cost whether there are any or not.
+// Each block of rows has separate sums of the differences from a shift (the mean so far, or the first value). It is
+// merged by Chan's formula, so that no raw sum of squares is ever formed. Missing values are masked, at the same cost
+// whether there are any or not.
 //
-// Row-major tables: vectors run over columns, and a row adds to the sums of its class. Columns that lie apart,
-// with few classes: vectors run over rows, once for each class, under a mask.
+// Row-major tables: vectors run over columns, and a row adds to the sums of its class. Separate columns with few
+// classes: vectors run over rows, once for each class, under a mask.
 #include "support/tiles.h"
 
 namespace countwise::COUNTWISE_LEVEL {
@@ -14,24 +14,23 @@ namespace {
 
 constexpr size_t most_vectors = group_columns / lanes;
 
-// The moments of one group of columns, (columns, classes). A mean is the sum of two numbers, of which the second
-// is what rounding took from the first: where a column sits far from 0, the difference of two blocks' means would
-// otherwise have few digits left.
+// The moments of one group of columns, (columns, classes). A mean is the sum of two numbers; the second is the rounding
+// error of the first. Otherwise, for a column far from 0, the difference of two blocks' means would have few digits.
 struct Moments {
     double *n, *mean, *m2, *mean_rest;
 
-    // Merges a block's sums of w d, w d d and w, where d is the difference from the shift. The shift must be the
-    // mean so far, unless there is none.
+    // Merges a block's sums of w d, w d d and w, where d is the difference from the shift. The shift must be the mean
+    // so far, unless there is none.
     void merge(size_t i, double shift, double sum, double squares, double count) const {
         if (!(count > 0)) return;
-        const double spread = squares - sum * (sum / count), block_m2 = spread < 0 ? 0.0 : spread;
+        const double deviations = squares - sum * (sum / count), block_m2 = deviations < 0 ? 0.0 : deviations;
         double rest = sum / count;
         if (n[i] == 0) {
             m2[i] = block_m2;
         } else {
-            const double delta = rest - mean_rest[i], share = count / (n[i] + count);
-            rest = mean_rest[i] + delta * share;
-            m2[i] += block_m2 + delta * delta * (n[i] * share);
+            const double delta = rest - mean_rest[i], fraction = count / (n[i] + count);
+            rest = mean_rest[i] + delta * fraction;
+            m2[i] += block_m2 + delta * delta * (n[i] * fraction);
         }
         n[i] += count;
         mean[i] = shift + rest;
@@ -42,28 +41,28 @@ struct Moments {
 
 // Row-major
 
-// The sums of one block for a group of columns. Class `n_classes` takes the rows that do not count.
+// The sums of one block for a group of columns. Class `n_classes` receives the rows that are ignored.
 struct BlockSums {
     size_t columns, vectors, width, n_classes, replicas;
-    size_t offset[most_vectors];  // the column at which each vector begins
+    size_t offset[most_vectors];  // first column of each vector
     Scratch<double> shift;        // (classes + 1, width); NaN until a value is seen
     Scratch<double> total;        // (classes + 1, replicas, 3, width): of d, of d * d, of the weights
-    Scratch<uint8_t> unset;       // (classes + 1): some shift is still NaN
+    Scratch<uint8_t> unset;       // (classes + 1): whether some shift is still NaN
 
     BlockSums(size_t count, size_t classes, bool padded)
         : columns(count), vectors((count + lanes - 1) / lanes), width(vectors * lanes), n_classes(classes),
-          // Rows of one class in a row would wait for each other's sums; narrow tables take turns.
+          // Consecutive rows of one class would wait for each other's sums; narrow tables use replicas in turn.
           replicas(vectors == 1   ? 4
                    : vectors == 2 ? 2
                                   : 1),
           shift((classes + 1) * width), total((classes + 1) * replicas * 3 * width), unset(classes + 1) {
-        // In a row-major matrix the last vector overlaps the one before it: its doubles are never read.
+        // In a row-major matrix the last vector overlaps the previous one; the overlapping sums are never read.
         for (size_t v = 0; v < vectors; ++v) offset[v] = padded ? v * lanes : smaller(v * lanes, count - lanes);
     }
     size_t place(size_t column) const { return column / lanes * lanes + (column - offset[column / lanes]); }
 };
 
-// Before a block: shifts from the means so far, sums zero.
+// Before a block: set shifts to the means so far and sums to zero.
 void begin_block(BlockSums& s, const Moments& moments) {
     for (size_t c = 0; c <= s.n_classes; ++c) {
         double* shift = &s.shift[c * s.width];
@@ -78,7 +77,7 @@ void begin_block(BlockSums& s, const Moments& moments) {
     std::memset(s.total.get(), 0, (s.n_classes + 1) * s.replicas * 3 * s.width * sizeof(double));
 }
 
-// After a block: its sums are merged.
+// After a block: merge its sums.
 void end_block(const BlockSums& s, bool weighted, const Moments& moments) {
     for (size_t c = 0; c < s.n_classes; ++c)
         for (size_t j = 0; j < s.columns; ++j) {
@@ -109,10 +108,10 @@ COUNTWISE_INLINE void set_shift(BlockSums& s, const T* row, size_t c) {
     s.unset[c] = any(unset);
 }
 
-// Adds n rows (at most a tile) that lie `stride` bytes apart.
+// Adds n rows (at most a tile) that are `stride` bytes apart.
 template <bool Weighted, class T>
 void add_rows(BlockSums& s, const char* first, ptrdiff_t stride, size_t n, const uint32_t* codes, const double* w) {
-    // Copies, because a store of a vector might change the originals for all the compiler knows.
+    // Local copies, because the compiler must assume that vector stores change the originals.
     const size_t width = s.width, vectors = s.vectors, turns = s.replicas;
     size_t offset[most_vectors];
     std::memcpy(offset, s.offset, sizeof offset);
@@ -129,13 +128,13 @@ void add_rows(BlockSums& s, const char* first, ptrdiff_t stride, size_t n, const
         for (size_t v = 0; v < vectors; ++v) {
             double* sum = total + v * lanes;
             const vd x = load(row + offset[v]);
-            const vi there = not_nan(x);
-            const vd d = only(there, x - load(shift + v * lanes));
+            const vi observed = not_nan(x);
+            const vd d = only(observed, x - load(shift + v * lanes));
             const vd wd = Weighted ? d * weight : d;
             store(sum, load(sum) + wd);
             store(sum + width, load(sum + width) + wd * d);
-            if (Weighted) store(sum + 2 * width, load(sum + 2 * width) + only(there, weight));
-            else store(sum + 2 * width, load_as<vi>(sum + 2 * width) - there);
+            if (Weighted) store(sum + 2 * width, load(sum + 2 * width) + only(observed, weight));
+            else store(sum + 2 * width, load_as<vi>(sum + 2 * width) - observed);
         }
     }
 }
@@ -150,7 +149,7 @@ bool is_row_major(const Column* columns, size_t count) {
     return count >= lanes && is_float(columns->type) && neighbors(columns, count) == count;
 }
 
-// Rows without weight, or with a code out of range, go to the class that nobody reads.
+// Rows of weight 0, or with a code out of range, go to the class that is never read.
 void tile_codes(Column codes, const double* w, size_t start, size_t n, size_t n_classes, uint32_t* to) {
     convert_codes(codes, start, n, to);
     const uint32_t nobody = static_cast<uint32_t>(n_classes);
@@ -190,7 +189,7 @@ private:
         }
     }
 
-    // Columns of any kind, brought into rows of whole vectors.
+    // Copies columns of any type into rows of whole vectors.
     void pack(size_t start, size_t n) {
         const double* x[group_columns];
         tile_by_columns(columns_, sums_.columns, start, n, by_columns_.get(), x);
@@ -230,7 +229,7 @@ public:
             tile_by_columns(columns_, count_, r, rows, cells_.get(), x);
             Ahead ahead;
             ahead.add(columns_, count_, r + rows, smaller(tile_rows, stop - r - rows));
-            ahead.spread(count_);
+            ahead.distribute(count_);
             set_masks(codes, w, r, rows);
             for (size_t j = 0; j < count_; ++j) {
                 ahead.some();
@@ -248,12 +247,12 @@ public:
 private:
     struct Total {
         vd sum, squares, weight;
-        vi count;  // instead of the weight if all are 1
+        vi count;  // used instead of the weight if all weights are 1
         double shift;
         bool has_shift;
     };
 
-    // One mask a class, of the rows that count; and the weights, 0 in the rows up to a full tile.
+    // Sets one mask for each class, and the weights; rows beyond n have weight 0.
     void set_masks(Column codes, const double* w, size_t start, size_t n) {
         uint32_t code[tile_rows];
         for (size_t r = n; r < tile_rows; ++r) code[r] = UINT32_MAX;
@@ -278,21 +277,21 @@ private:
     template <bool Weighted>
     void add_cells(const double* x, const int64_t* mask, Total& total) const {
         const vd shift = splat(total.shift);
-        // Two sums in turns: one alone would wait for its own last addition.
+        // Two sums in turn, because one sum would wait for its last addition.
         const vd zero = splat(0.0);
         vd sum[2] = {zero, zero}, squares[2] = {zero, zero}, weight[2] = {zero, zero};
         vi count[2] = {splat_bits(0), splat_bits(0)};
         for (size_t r = 0; r < tile_rows; r += 2 * lanes)
             for (size_t k = 0; k < 2; ++k) {
                 const vd at = load(x + r + k * lanes);
-                const vi there = load_as<vi>(mask + r + k * lanes) & not_nan(at);
-                const vd d = only(there, at - shift);
-                const vd w = Weighted ? only(there, load(weights_ + r + k * lanes)) : splat(1.0);
+                const vi observed = load_as<vi>(mask + r + k * lanes) & not_nan(at);
+                const vd d = only(observed, at - shift);
+                const vd w = Weighted ? only(observed, load(weights_ + r + k * lanes)) : splat(1.0);
                 const vd wd = Weighted ? w * d : d;
                 sum[k] += wd;
                 squares[k] += wd * d;
                 if (Weighted) weight[k] += w;
-                else count[k] = count[k] - there;
+                else count[k] = count[k] - observed;
             }
         total.sum += sum[0] + sum[1];
         total.squares += squares[0] + squares[1];
@@ -310,7 +309,7 @@ private:
 
 template <class Sum>
 void add_group(Sum sum, Column codes, const double* w, size_t rows, size_t n_classes, const Moments& moments) {
-    // A short first block: its shift is a single value, perhaps an outlier; later ones have a mean.
+    // The first block is short, because its shift is a single value, which may be an outlier; later shifts are means.
     size_t block = 256;
     for (size_t start = 0; start < rows;) {
         const size_t stop = smaller(start + block, rows);
@@ -330,7 +329,7 @@ void class_moments(const Column* columns, size_t n_columns, Column codes, const 
         const Column* group = columns + first;
         std::memset(mean_rest.get(), 0, count * n_classes * sizeof(double));
         const Moments moments{n + to, mean + to, m2 + to, mean_rest.get()};
-        // A pass for each class costs about half a cycle a cell; a row of few columns about 25.
+        // A pass for each class costs about half a cycle per value; a row of few columns costs about 25 cycles.
         const size_t few = count <= 4 ? 16 : 5;
         if (n_classes <= few && !is_row_major(group, count))
             add_group<ByColumns>({group, count, n_classes}, codes, weights, rows, n_classes, moments);

@@ -1,20 +1,20 @@
-// Product kernels over many columns: the factors of a leaf of points, and bounds of them over boxes.
+// Product kernels over several columns: factors of a leaf of points, and their upper bounds over boxes.
 #pragma once
 #include "support/simd.h"
 
 namespace countwise::COUNTWISE_LEVEL {
 
-// In the order in which they are worked off: first those that add to the logarithm.
+// In processing order: first the factors that are added as logarithms.
 enum Factor : uint8_t { gaussian, ordinal, nominal, epanechnikov, uniform, factor_count };
 
-// A column's factor. A Gaussian has a = sqrt(1/2) / h and is exp(-z * z) with z = a * distance.
+// The factor of a column. A Gaussian has a = sqrt(1/2) / h and is exp(-z * z) with z = a * distance.
 struct ColumnFactor {
     Factor factor;
     size_t column;
     double a, b;
 };
 
-// The parts of the kernel, ordered by their factors.
+// The factors of the kernel, in the order of their types.
 class ProductKernel {
 public:
     explicit ProductKernel(const Products& points) : count(points.columns), parts_(count) {
@@ -29,7 +29,7 @@ public:
     const ColumnFactor& operator[](size_t i) const { return parts_[i]; }
 
     size_t count;
-    bool compact = false;  // some factor can be 0 nearby, and multiplies
+    bool compact = false;  // some factor can be 0 near the point, and is multiplied
 
 private:
     static ColumnFactor part_of(const Products& points, size_t j) {
@@ -41,7 +41,7 @@ private:
             case 3: return {nominal, j, a, b};
             default: break;
         }
-        // Infinity times 0 is not a number: steep or flat ordinal factors are nominal ones.
+        // Infinity times 0 is NaN: infinitely steep or flat ordinal factors are treated as nominal.
         if (!(a < 0 && a > -HUGE_VAL)) return {nominal, j, 0.0, a < 0 ? a : 0.0};
         return {ordinal, j, a, 0.0};
     }
@@ -49,31 +49,32 @@ private:
     Scratch<ColumnFactor> parts_;
 };
 
-// An upper bound of a factor's log at distances from `gap` on; a gap that is not above 0, or not a number, is none.
-// Cells that are not sure to be there may have a factor of 1.
-COUNTWISE_INLINE vd log_bound(const ColumnFactor& part, vd gap, vi sure) {
+// An upper bound of a factor's log at distances of at least `distance`; a distance that is not above 0, or NaN, gives
+// no bound. Values that may be missing may have a factor of 1.
+COUNTWISE_INLINE vd log_bound(const ColumnFactor& part, vd distance, vi sure) {
     const vd zero = splat(0.0), never = splat(-HUGE_VAL);
-    const vi apart = gap > zero;
-    const vd d = only(apart, gap);
+    const vi apart = distance > zero;
+    const vd d = only(apart, distance);
     switch (part.factor) {
         case gaussian: return zero - (d * splat(part.a)) * (d * splat(part.a));
         case ordinal: return d * splat(part.a);
         case nominal: return select(apart, splat(part.b), only(sure, splat(larger(part.a, part.b))));
         case epanechnikov: {
             const vd z = d / splat(part.a);
-            return select(z < splat(1.0), zero - z * z, never);  // log(1 - z z) is still less
+            return select(z < splat(1.0), zero - z * z, never);  // log(1 - z z) is even smaller
         }
         default: return select(d > splat(part.a), never, zero);
     }
 }
 
-// A part at one query: where the leaf has its column, the query's cell, and the log factor of a missing cell.
+// A factor at one query: the position of the column in the leaf, the query's value, and the log factor of a missing
+// value.
 struct Term {
     size_t offset;
     double q, a, b, absent;
 };
 
-// One query's terms, without its missing columns; those of factor f end at end[f].
+// The terms of one query, without its missing columns; those of factor f end at end[f].
 struct Query {
     const Term* terms;
     size_t end[factor_count];
@@ -82,7 +83,7 @@ struct Query {
 constexpr size_t unrolled = 4 * lanes <= product_leaf ? 4 : product_leaf / lanes;  // vectors at a time
 constexpr size_t stride = unrolled * lanes;
 
-// The terms from one factor's beginning to its end, and for each the vectors of the leaf.
+// Loops over the terms of one factor, and for each over the vectors of the leaf.
 template <class Use>
 COUNTWISE_INLINE void each_cell(const double* leaf, const Query& query, Factor factor, const Use& use) {
     for (size_t t = factor ? query.end[factor - 1] : 0; t < query.end[factor]; ++t) {
@@ -91,11 +92,12 @@ COUNTWISE_INLINE void each_cell(const double* leaf, const Query& query, Factor f
     }
 }
 
-// Adds the logs of factors to e, and those that multiply to f. With gaps, cells may be missing.
-template <bool gaps, bool compact>
+// Adds the logs of factors to e, and multiplies f by the factors that are not logs. With `has_missing`, values may be
+// missing.
+template <bool has_missing, bool compact>
 COUNTWISE_INLINE void add_factors(const double* leaf, const Query& query, vd* e, vd* f) {
     const auto put = [&](const Term& term, size_t u, vd x, vd with) {
-        e[u] = gaps ? select(not_nan(x), with, e[u] + splat(term.absent)) : with;
+        e[u] = has_missing ? select(not_nan(x), with, e[u] + splat(term.absent)) : with;
     };
     each_cell(leaf, query, gaussian, [&](const Term& term, size_t u, vd x) {
         const vd z = (x - splat(term.q)) * splat(term.a);
@@ -109,8 +111,8 @@ COUNTWISE_INLINE void add_factors(const double* leaf, const Query& query, vd* e,
     });
     if (!compact) return;
     const auto times = [&](const Term& term, size_t u, vd x, vd factor) {
-        f[u] = f[u] * (gaps ? select(not_nan(x), factor, splat(1.0)) : factor);
-        if (gaps) put(term, u, x, e[u]);
+        f[u] = f[u] * (has_missing ? select(not_nan(x), factor, splat(1.0)) : factor);
+        if (has_missing) put(term, u, x, e[u]);
     };
     each_cell(leaf, query, epanechnikov, [&](const Term& term, size_t u, vd x) {
         const vd one = splat(1.0), z = abs_of(x - splat(term.q)) / splat(term.a);
@@ -121,8 +123,8 @@ COUNTWISE_INLINE void add_factors(const double* leaf, const Query& query, vd* e,
     });
 }
 
-// Calls use(e, f) with the logs and factors of some points at a time. The leaf's log weights are its last column.
-template <bool gaps, bool compact, class Use>
+// Calls use(e, f) with the logs and factors of some points at a time. The last column of the leaf has the log weights.
+template <bool has_missing, bool compact, class Use>
 COUNTWISE_INLINE void each_point(const double* leaf, size_t columns, const Query& query, const Use& use) {
     for (size_t i = 0; i < product_leaf; i += stride) {
         vd e[unrolled], f[unrolled];
@@ -130,29 +132,29 @@ COUNTWISE_INLINE void each_point(const double* leaf, size_t columns, const Query
             e[u] = load(leaf + columns * product_leaf + i + u * lanes);
             f[u] = splat(1.0);
         }
-        add_factors<gaps, compact>(leaf + i, query, e, f);
+        add_factors<has_missing, compact>(leaf + i, query, e, f);
         for (size_t u = 0; u < unrolled; ++u) use(e[u], f[u]);
     }
 }
 
 // The sum of a leaf, times exp(-shift).
-template <bool gaps, bool compact>
+template <bool has_missing, bool compact>
 double leaf_sum(const double* leaf, size_t columns, const Query& query, double shift) {
     vd sum = splat(0.0);
-    each_point<gaps, compact>(leaf, columns, query, [&](vd e, vd f) {
-        // Where a factor is 0 the log may be far above the shift, and its exponential no number.
+    each_point<has_missing, compact>(leaf, columns, query, [&](vd e, vd f) {
+        // If a factor is 0, the log may be far above the shift, and its exponential would overflow.
         const vd above = compact ? select(f > splat(0.0), e - splat(shift), splat(-HUGE_VAL)) : e - splat(shift);
         sum += compact ? exp_or_0(above) * f : exp_or_0(above);
     });
     return sum_of(sum);
 }
 
-// The largest log of a point whose other factors are not 0.
-template <bool gaps, bool compact>
+// The largest log among the points whose multiplied factors are not 0.
+template <bool has_missing, bool compact>
 double leaf_top(const double* leaf, size_t columns, const Query& query, double) {
     vd top = splat(-HUGE_VAL);
-    each_point<gaps, compact>(leaf, columns, query,
-                              [&](vd e, vd f) { top = select((e > top) & (f > splat(0.0)), e, top); });
+    each_point<has_missing, compact>(leaf, columns, query,
+                                     [&](vd e, vd f) { top = select((e > top) & (f > splat(0.0)), e, top); });
     double best = top[0];
     for (size_t k = 1; k < lanes; ++k) best = larger(best, static_cast<double>(top[k]));
     return best;

@@ -1,7 +1,7 @@
-// Quadratic and linear forms of a row's cells, added to the rows of every class.
+// Adds quadratic and linear forms of the values of a row to the rows of every class.
 //
-// Vectors run over rows, which makes a row's result independent of the rows next to it. Sums stay in registers while
-// the columns pass.
+// Vectors run over rows, so that the result of a row does not depend on adjacent rows. Sums stay in registers during
+// the loop over columns.
 #include "complete.h"
 
 namespace countwise::COUNTWISE_LEVEL {
@@ -10,10 +10,9 @@ namespace {
 
 bool has_nan(const double* sums) { return any_nan(&sums, 1); }
 
-// Calls add(x, sums, next) for one tile of rows after another: x[j] are the cells of column j, sums
-// (classes x tile_rows) is to be set, and the next tile begins at row `next`. They are added to the rows that have
-// every cell. If NaN `Shows` in the sums of the first class, whatever column it is in, the cells are looked at only
-// where it does.
+// Calls add(x, sums, next) for each tile of rows: x[j] are the values of column j, sums (classes x tile_rows) is to be
+// set, and the next tile starts at row `next`. The sums are added to the complete rows. If NaN `Shows` in the sums of
+// the first class for any column, values are tested only where these are NaN.
 template <bool Shows, class Add>
 void add_tiles(const Column* columns, size_t count, size_t rows, size_t classes, double* out, uint8_t* incomplete,
                const Add& add) {
@@ -21,15 +20,15 @@ void add_tiles(const Column* columns, size_t count, size_t rows, size_t classes,
     Scratch<const double*> x(count);
     for (size_t start = 0; start < rows; start += tile_rows) {
         const size_t n = smaller(tile_rows, rows - start);
-        // A group of columns at a time is transposed within the first-level cache.
+        // A group of columns at a time is transposed within the L1 cache.
         for (size_t j = 0; j < count; j += group_columns)
             tile_by_columns(columns + j, smaller(group_columns, count - j), start, n, &cells[j * tile_rows], &x[j]);
         add(x.get(), sums.get(), start + n);
         uint8_t* const marks = incomplete + start;
-        bool gaps = false;
+        bool any_missing = false;
         if (Shows && classes > 0 && !has_nan(sums.get())) std::memset(marks, 0, n);
-        else gaps = mark_incomplete(columns, count, start, n, marks);
-        for (size_t r = 0; gaps && r < n; ++r)
+        else any_missing = mark_incomplete(columns, count, start, n, marks);
+        for (size_t r = 0; any_missing && r < n; ++r)
             for (size_t c = 0; c < classes && marks[r]; ++c)
                 sums[c * tile_rows + r] = -0.0;  // adding it changes nothing, not even the sign of a 0
         tile_to_rows<true>(sums.get(), classes, n, out + start * classes);
@@ -38,9 +37,9 @@ void add_tiles(const Column* columns, size_t count, size_t rows, size_t classes,
 
 // Quadratic
 
-constexpr size_t block_rows = 6;  // of a factor; with 2 vectors of rows 12 sums are in registers
+constexpr size_t block_rows = 6;  // of a factor; with 2 vectors of rows, 12 sums are in registers
 
-// A few rows of a factor, by columns; columns outside first .. last are 0 in all of them.
+// A few rows of a factor, by columns; columns outside first .. last are 0 in all rows.
 struct FactorRows {
     const double* cells;
     size_t first, last;
@@ -99,7 +98,7 @@ public:
     const FactorRows& rows(size_t c, size_t block) const { return rows_[c * blocks_ + block]; }
 
 private:
-    // A triangular factor costs half of a full one: what is 0 at either end of all rows is left out.
+    // A triangular factor costs half of a full one: zeros at either end of all rows are skipped.
     static FactorRows pack(const double* from, size_t n, size_t columns, double* to) {
         FactorRows rows{to, columns, 0};
         for (size_t j = 0; j < columns; ++j) {
@@ -151,8 +150,8 @@ void add_products(size_t n, const double* const* x, size_t count, const double* 
     }
 }
 
-// Row-major tables: vectors run along the row, which needs no tiles. A NaN shows in the sums, so that cells are looked
-// at only in rows where there is one.
+// Row-major tables: vectors run along the row, which needs no tiles. A NaN shows in the sums, so that values are tested
+// only in rows with a NaN.
 template <class T>
 class RowProducts {
 public:
@@ -160,7 +159,7 @@ public:
         : first_(*columns), count_(count), width_((count + lanes - 1) / lanes * lanes), classes_(classes),
           center_(width_), slopes_(classes * width_) {
         for (size_t i = 0; i < width_; ++i) {
-            // The last vector overlaps the one before it: what it repeats has a slope of 0.
+            // The last vector overlaps the previous one; repeated columns have a slope of 0.
             const size_t j = offset(i / lanes * lanes) + i % lanes;
             const bool repeated = j < i / lanes * lanes;
             center_[i] = center[j];
@@ -230,7 +229,7 @@ void add_quadratic(const Column* columns, size_t n_columns, const double* center
                      [&](const double* const* x, double* sums, size_t next) {
                          Ahead ahead;
                          ahead.add(columns, n_columns, next, smaller(tile_rows, rows - next));
-                         ahead.spread(classes * packed.blocks());
+                         ahead.distribute(classes * packed.blocks());
                          for (size_t c = 0; c < classes; ++c, sums += tile_rows) {
                              for (size_t j = 0; j < n_columns; ++j) {
                                  const vd center = splat(centers[c * n_columns + j]);
@@ -250,7 +249,7 @@ void add_quadratic(const Column* columns, size_t n_columns, const double* center
 
 void add_linear(const Column* columns, size_t n_columns, const double* center, const double* slopes, size_t rows,
                 size_t classes, double* out, uint8_t* incomplete) {
-    // By rows, the sums of a vector's lanes are the last step for each class: many columns and few classes pay for it.
+    // Row by row, the lanes of a vector are summed for each class, which pays off with many columns and few classes.
     const bool long_rows = classes > 0 && n_columns >= larger<size_t>(12, 16 * classes);
     if (long_rows && is_float(columns->type) && neighbors(columns, n_columns) == n_columns) {
         if (columns->type == Type::f64)

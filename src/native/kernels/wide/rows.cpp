@@ -22,7 +22,7 @@ COUNTWISE_INLINE Top top_of(const double* tile, size_t classes, size_t r) {
     return {top, bad | (zero != zero)};
 }
 
-// Log-sum-exp of one vector of rows of the tile, in place; returns which rows are not numbers.
+// Normalizes one vector of rows of the tile in place by log-sum-exp; returns which rows are NaN.
 template <bool Proba>
 COUNTWISE_INLINE vi normalize_vector(double* tile, size_t classes, size_t r) {
     const Top top = top_of(tile, classes, r);

@@ -1,11 +1,11 @@
 // Weight, mean and scatter matrix of each class.
 //
-// Every class keeps a list of its rows. When the list is full, their cells are gathered by columns, centered on
-// their own mean and multiplied; the product is merged by Chan's formula, so that no raw sum of squares is ever
-// formed. The rows of all lists are few enough to be in the second-level cache still when they are gathered.
+// Every class has a list of its rows. When the list is full, their values are gathered by columns, centered on their
+// mean and multiplied. The product is merged by Chan's formula, so that no raw sum of squares is ever formed. The lists
+// are short enough for their rows to be still in the L2 cache when they are gathered.
 //
 // Products: vectors run over rows, and 4 x 3 pairs of columns are summed at a time, in registers. Only pairs on or
-// above the diagonal are; the rest is copied from them in the end, which makes the matrix exactly symmetric.
+// above the diagonal are computed. The others are copied at the end, which makes the matrix exactly symmetric.
 #include "complete.h"
 
 namespace countwise::COUNTWISE_LEVEL {
@@ -13,9 +13,9 @@ namespace countwise::COUNTWISE_LEVEL {
 namespace {
 
 constexpr size_t left_columns = 4, right_columns = 3;
-constexpr size_t cache_cells = 80 * 1024;  // 640 KB of a second-level cache of 1 MB
+constexpr size_t cache_cells = 80 * 1024;  // 640 KB of an L2 cache of 1 MB
 
-// Rows in a list: the gathered ones and those in the lists share the cache.
+// The number of rows in a list: the gathered rows and the lists share the cache.
 size_t list_rows(size_t columns, size_t n_classes) {
     const size_t fitting = cache_cells / (larger<size_t>(columns, 1) * (n_classes + 1));
     return larger<size_t>(smaller<size_t>(fitting, 512), 128) / 16 * 16;
@@ -23,7 +23,7 @@ size_t list_rows(size_t columns, size_t n_classes) {
 
 // Products
 
-// Adds the products of I columns with J columns to `to`, of which a row has `width` doubles.
+// Adds the products of I columns with J columns to `to`, whose rows have `width` doubles.
 template <size_t I, size_t J>
 void multiply(const double* left, const double* right, size_t stride, size_t n, double* to, size_t width) {
     vd sum[I][J];
@@ -64,7 +64,8 @@ void multiply_left(size_t i, const double* left, const double* right, size_t cou
 
 // Gathering
 
-// Four or more neighbors in a row-major matrix, in squares of 4 x 4; the last square may overlap the one before it.
+// Four or more adjacent columns of a row-major matrix, in squares of 4 x 4; the last square may overlap the previous
+// one.
 template <class T>
 void gather_run(const Column& first, size_t count, const size_t* rows, size_t n, double* to, size_t stride) {
     size_t k = 0;
@@ -87,7 +88,7 @@ void gather_run(const Column& first, size_t count, const size_t* rows, size_t n,
 
 template <class T>
 void gather_cells(const Column& column, const size_t* rows, size_t n, double* to) {
-    if (column.stride == sizeof(T)) {  // a multiplication less
+    if (column.stride == sizeof(T)) {  // saves a multiplication
         for (size_t k = 0; k < n; ++k) to[k] = static_cast<double>(cell<T>(column.data + rows[k] * sizeof(T)));
     } else {
         for (size_t k = 0; k < n; ++k)
@@ -117,22 +118,21 @@ void gather(const Column* columns, size_t count, const size_t* rows, size_t n, d
 
 // Classes
 
-// What is to be filled: weight (classes), mean (classes, columns), scatter (classes, columns, columns); and the rest
-// that rounding took from each mean: where a column sits far from 0, the difference of two lists' means would
-// otherwise have few digits left.
+// The results: weight (classes), mean (classes, columns), scatter (classes, columns, columns), and the rounding error
+// of each mean. Without the latter, for a column far from 0, the difference of two lists' means would have few digits.
 struct Totals {
     double *n, *mean, *scatter, *mean_rest;
     size_t columns;
 
-    // Adds what is due to the means' distance; the product of the list itself has been added to the scatter. `delta`
-    // is the list's mean less the shift, which is the mean so far, unless there is none.
+    // Adds the contribution of the difference of the means; the product of the list itself has been added to the
+    // scatter. `delta` is the list's mean minus the shift, which is the mean so far, unless there is none.
     void merge(size_t c, double count, const double* shift, double* delta) const {
         double *middle = mean + c * columns, *rest = mean_rest + c * columns;
-        const double share = count / (n[c] + count);
+        const double fraction = count / (n[c] + count);
         if (n[c] > 0) {
             for (size_t j = 0; j < columns; ++j) delta[j] -= rest[j];
-            add_outer(c, n[c] * share, delta);
-            for (size_t j = 0; j < columns; ++j) delta[j] = rest[j] + delta[j] * share;
+            add_outer(c, n[c] * fraction, delta);
+            for (size_t j = 0; j < columns; ++j) delta[j] = rest[j] + delta[j] * fraction;
         }
         for (size_t j = 0; j < columns; ++j) {
             middle[j] = shift[j] + delta[j];
@@ -163,23 +163,24 @@ private:
 class Lists {
 public:
     Lists(const Column* columns, const double* weights, size_t n_classes, const Totals& totals)
-        : columns_(columns), count_(totals.columns), weights_(weights), room_(list_rows(count_, n_classes)),
-          // An odd number of cache lines, so that the same row of all columns is spread over the cache.
-          stride_(room_ + 8), totals_(totals), rows_(n_classes * room_), lengths_(n_classes), cells_(count_ * stride_),
-          scaled_(left_columns * stride_), weight_(room_), shift_(count_), delta_(count_) {
+        : columns_(columns), count_(totals.columns), weights_(weights), capacity_(list_rows(count_, n_classes)),
+          // An odd number of cache lines, so that a row of all columns is distributed over the cache.
+          stride_(capacity_ + 8), totals_(totals), rows_(n_classes * capacity_), lengths_(n_classes),
+          cells_(count_ * stride_), scaled_(left_columns * stride_), weight_(capacity_), shift_(count_),
+          delta_(count_) {
         std::memset(lengths_.get(), 0, n_classes * sizeof(size_t));
     }
 
     void add(size_t row, size_t c) {
-        rows_[c * room_ + lengths_[c]++] = row;
-        if (lengths_[c] == room_) flush(c);
+        rows_[c * capacity_ + lengths_[c]++] = row;
+        if (lengths_[c] == capacity_) flush(c);
     }
 
     void flush(size_t c) {
         const size_t n = lengths_[c], padded = (n + lanes - 1) / lanes * lanes;
         if (n == 0) return;
         lengths_[c] = 0;
-        const size_t* rows = &rows_[c * room_];
+        const size_t* rows = &rows_[c * capacity_];
         double count = static_cast<double>(n);
         for (size_t k = 0; weights_ && k < padded; ++k) weight_[k] = k < n ? weights_[rows[k]] : 0.0;
         if (weights_) count = sum_weights(padded);
@@ -208,9 +209,9 @@ private:
         return sum_of(sum) / count;
     }
 
-    // Differences from the mean of the list itself, by way of a shift that is near it: x - shift is exact for columns
-    // that sit far from 0. The first shift is a cell, perhaps an outlier, and the mean that it gives the next. Equal
-    // cells become exactly 0.
+    // Differences from the mean of the list, via a shift near the mean: x - shift is exact for columns far from 0. The
+    // first shift is a value, which may be an outlier; it gives a mean, which is the next shift. Equal values become
+    // exactly 0.
     void center(size_t c, size_t j, size_t n, size_t padded, double count) {
         double* x = &cells_[j * stride_];
         double shift = totals_.n[c] > 0 ? totals_.mean[c * count_ + j] : x[0];
@@ -240,9 +241,9 @@ private:
     const Column* columns_;
     size_t count_;
     const double* weights_;
-    size_t room_, stride_;
+    size_t capacity_, stride_;
     Totals totals_;
-    Scratch<size_t> rows_, lengths_;  // (classes, room), (classes)
+    Scratch<size_t> rows_, lengths_;  // (classes, capacity), (classes)
     Scratch<double> cells_, scaled_, weight_, shift_, delta_;
 };
 
