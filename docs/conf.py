@@ -106,7 +106,11 @@ def write_reference() -> None:
         lines += _section(title, "countwise", names.split())
     for package in registry.NAMESPACES:
         module = importlib.import_module(f"countwise.{package}")
-        public = [name for name in module.__all__ if inspect.isroutine(thing := getattr(module, name)) or inspect.isclass(thing)]
+        public = [
+            name
+            for name in module.__all__
+            if inspect.isroutine(thing := getattr(module, name)) or inspect.isclass(thing)
+        ]
         rest = sorted(set(public) - set(listed))
         if rest:
             summary = (module.__doc__ or "").strip().split("\n\n")[0].replace("\n", " ")

@@ -333,7 +333,10 @@ def test_a_target_that_is_missing_everywhere_is_refused():
 
 def test_a_target_of_another_length_is_refused():
     refused(
-        lambda: NaiveBayesClassifier().fit(X, Y[:3]), "X has 4 rows", "y has 3", cure="inconsistent numbers of samples"
+        lambda: NaiveBayesClassifier().fit(X, Y[:3]),
+        "X has 4 rows",
+        "y has 3",
+        cure="inconsistent numbers of samples",
     )
 
 

@@ -208,7 +208,7 @@ def test_models_that_cannot_be_written_say_what_can(folder, kind, told):
         (("merge", "none*.json", "-o", "x.json"), 1, "No file matches"),
         (("sql", "first.json"), 2, "Missing option '--table'"),
         (("sql", "first.json", "--table", "t", "--dialect", "oracle"), 2, "oracle"),
-        (("forget", "first.json", "credit.csv"), 1, "had not been counted"),
+        (("forget", "first.json", "credit.csv"), 1, "the model was not trained on"),
     ],
 )
 def test_what_is_wrong_is_told_in_one_line(folder, args, code, told):

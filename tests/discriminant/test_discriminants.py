@@ -93,7 +93,9 @@ def test_a_class_with_one_row_has_no_covariance_of_its_own():
         assert_sound(DiscriminantClassifier(covariance).fit(cells, y), cells)
     for shrinkage in ("auto", "oas", 0.3):
         shrunk = DiscriminantClassifier("own", shrinkage=shrinkage)
-        model = warned(lambda shrunk=shrunk: shrunk.fit(cells, y), "Class 'b'", "the pooled covariance of all classes is used")
+        model = warned(
+            lambda shrunk=shrunk: shrunk.fit(cells, y), "Class 'b'", "the pooled covariance of all classes is used"
+        )
         assert_sound(model, cells)
 
 
@@ -289,7 +291,11 @@ def test_rows_and_columns_without_any_cell(covariance):
     assert_sound(model, named(cells))
     assert "never seen in training" in str(model.explain(named(np.ones((1, 4)))))
     nothing = np.full((40, 2), NAN)
-    refused(lambda: DiscriminantClassifier(covariance).fit(nothing, Y), "Every value of every column is missing", cure="nothing to learn from")
+    refused(
+        lambda: DiscriminantClassifier(covariance).fit(nothing, Y),
+        "Every value of every column is missing",
+        cure="nothing to learn from",
+    )
 
 
 @every_kind

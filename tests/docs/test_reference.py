@@ -86,7 +86,7 @@ def test_commands_and_their_options_have_help(name, command):
     for option in command.params:
         if isinstance(option, click.Option):
             assert option.help, (name, option.name)
-            assert option.help.endswith((".", ")")), (name, option.name, option.help)
+            assert option.help.endswith((".", ")", "]")), (name, option.name, option.help)
     with click.Context(group) as context:
         names = [part.human_readable_name for part in command.params if isinstance(part, click.Argument)]
         text = command.get_help(click.Context(command, info_name=name, parent=context))

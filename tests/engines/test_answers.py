@@ -158,7 +158,10 @@ def test_eager_frames_stay_what_they_are():
     [
         (lambda f: f.drop(columns="wind"), "has no column 'wind'"),
         (lambda f: f.rename(columns={"wind": "Wind"}), "did you mean 'Wind'"),
-        (lambda f: f.assign(**{"predicted play": 1}), "'predicted play', which is the name of an answer"),
+        (
+            lambda f: f.assign(**{"predicted play": 1}),
+            "'predicted play', which is the name of a column of the result",
+        ),
         (lambda f: f.assign(cw_l0=1), "'cw_l0', which starts with cw_"),
     ],
 )

@@ -214,12 +214,15 @@ def test_what_cannot_be_written_is_told():
     frame = {"x": [1.0, 2.0, 3.0, 4.0], "t": ["a b", "b", "c", "a"], "y": list("ppqq")}
     bayes, texts = NaiveBayesClassifier().fit(frame, "y"), {"t": ["win now", "win", "hi", "hi you"], "y": frame["y"]}
     for work, told in (
-        (lambda: bayes.to_sql("t", "oracle"), "dialect='oracle' is unknown"),
-        (lambda: bayes.to_sql("t", form="table"), "form='table' is unknown"),
-        (lambda: bayes.to_sql(""), "is no name of a table"),
-        (lambda: bayes.to_sql("a..b"), "is no name of a table"),
+        (lambda: bayes.to_sql("t", "oracle"), "SQL dialect 'oracle' is not supported"),
+        (lambda: bayes.to_sql("t", form="table"), "form must be 'join' or 'case', not 'table'"),
+        (lambda: bayes.to_sql(""), "is not a valid table name"),
+        (lambda: bayes.to_sql("a..b"), "is not a valid table name"),
         (lambda: bayes.to_sql("a\0b"), "cannot be the name"),
-        (lambda: NaiveBayesClassifier({"x": "kernel"}).fit(frame, "y").to_sql("t"), "cannot be computed by an engine or as SQL"),
+        (
+            lambda: NaiveBayesClassifier({"x": "kernel"}).fit(frame, "y").to_sql("t"),
+            "cannot be computed by an engine or as SQL",
+        ),
         (
             lambda: ParzenClassifier().fit(frame, "y").to_sql("t"),
             "The density of whole rows cannot be computed by an engine or as SQL: Parzen",

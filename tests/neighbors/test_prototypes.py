@@ -256,7 +256,9 @@ def test_sparse_matrices_are_written_out_and_texts_and_empty_tables_refused():
         nearest.distances(csr_array(np.eye(5))), PrototypeClassifier().fit(np.eye(5), Y).distances(np.eye(5))
     )
     texts = {"t": objects("a b", "b c", "c", "d", "e")}
-    refused(lambda: PrototypeClassifier(types={"t": "text"}).fit(texts, Y), "'t' has type text", cure="drop the column")
+    refused(
+        lambda: PrototypeClassifier(types={"t": "text"}).fit(texts, Y), "'t' has type text", cure="drop the column"
+    )
     refused(lambda: PrototypeClassifier().fit({"x": []}, []), cure="[Aa]t least one row", kind=TableError)
     refused(lambda: PrototypeClassifier().fit(X, Y).distances({"x": []}), cure="[Aa]t least one row", kind=TableError)
 

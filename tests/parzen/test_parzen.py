@@ -329,7 +329,9 @@ def test_sparse_matrices_are_written_out_and_texts_refused():
     found = ParzenDensity(1.0).fit(csr_array(cells)).score_samples(csr_array(cells))
     assert_array_equal(found, ParzenDensity(1.0).fit(cells).score_samples(cells))
     refused(
-        lambda: ParzenDensity(types={"t": "text"}).fit({"t": ["a b", "b c"]}), "'t' has type text", cure="drop the column"
+        lambda: ParzenDensity(types={"t": "text"}).fit({"t": ["a b", "b c"]}),
+        "'t' has type text",
+        cure="drop the column",
     )
 
 

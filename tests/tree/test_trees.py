@@ -475,7 +475,7 @@ def test_a_very_deep_tree_is_written_as_rules_and_as_sql(chain):
     assert lows == [(i + 0.5, (i + 1) % 2) for i in range(DEEP)]
     text = chain.to_sql(missing=False)
     assert text.count("CASE") == text.count("END") == DEEP
-    refused(chain.to_sql, "leaves", "Hint: to_sql(missing=False)", kind=OptionError)
+    refused(chain.to_sql, "leaves", "Hint: use to_sql(missing=False)", kind=OptionError)
 
 
 def test_a_very_deep_tree_is_kept(chain, tmp_path):

@@ -345,8 +345,8 @@ class TallyModel(Model):
             other = tallies.get(name)
             if type(other) is not type(tally) or getattr(other, "higher", None) != getattr(tally, "higher", None):
                 raise TableError(
-                    "The settings have changed, and the tallies of the earlier rows do not fit them.",
-                    hint="call fit again with all rows.",
+                    f"The rows cannot be combined: {name!r} is counted differently in the two parts.",
+                    hint="use the same column types and settings for both, or call fit with all rows.",
                 )
         self.schema_ = self.schema_ | schema
         self.target_ = self.target_.join(target)

@@ -175,7 +175,7 @@ def _in_chunks(
     rows = rows_per_chunk(columns, memory)
     with progress_bar(f"Reading {title(files)}"):
         model.fit(guarded(chunks(files, target, drop, rows), memory), target, sample_weight=weights)
-    return f"Trained in memory on {'all rows at once' if whole else f'at most {rows:,} rows at a time'}."
+    return f"Trained in memory, {'all rows at once' if whole else f'in chunks of at most {rows:,} rows'}."
 
 
 def _in_duckdb(

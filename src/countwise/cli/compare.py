@@ -67,7 +67,7 @@ def command(
     \b
     Examples:
       countwise compare credit.csv -y Status -j 2
-      countwise compare sms.tsv -y class --types message=text --score log_loss
+      countwise compare sms.tsv -y label --types message=text --score log_loss
       countwise compare credit.csv -y Status --only "naive bayes" --only lda
     """
     from countwise.evaluation.compare import compare

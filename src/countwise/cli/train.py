@@ -117,7 +117,7 @@ def command(
     Examples:
       countwise train weather.arff -y play -o weather.json
       countwise train credit.csv -y Status --distribution auto --missing Income
-      countwise train penguins.csv -y species --model discriminant
+      countwise train penguins.csv -y species --model neighbors
       countwise train credit.csv -y Status --model tree --option max_depth=5
       countwise train credit.csv --model net --option structure=hill_climb
       countwise train 'sales/*.parquet' -y returned --engine duckdb

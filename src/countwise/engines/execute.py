@@ -20,18 +20,18 @@ from countwise.data.frames import Frame, frame_of_owner, is_missing
 from countwise.engines import query as nw
 from countwise.errors import CountwiseError, ReadError
 
-__all__ = ["answered", "asked", "collected", "floats", "micros", "number_of", "rows_of_answer", "sum_of", "sums_of"]
+__all__ = ["collected", "executed", "floats", "micros", "number_of", "rows_of_answer", "sum_of", "sums_of"]
 
 _AGAIN = 0.05  # seconds after which an engine that did not stop is interrupted again
 _NOTHING = b"\0"  # no signal has this number
 
 
-def asked(ask: Callable[[], Any], plan: Any = None) -> Any:
+def _interruptible(run: Callable[[], Any], plan: Any = None) -> Any:
     """Run a query; Ctrl-C interrupts it."""
     handled = sys.exc_info()[1]  # an error that the caller is already handling
     try:
         with _watched(_stop_of(plan)):
-            return ask()
+            return run()
     except BaseException as error:
         if not _is_ctrl_c(error, handled):
             raise
@@ -115,10 +115,10 @@ def _received(receiver: socket.socket) -> bytes:
 _DAYS_TO_1970 = 719_163.0  # from the first day of the year 1
 
 
-def answered(ask: Any, plan: Any = None) -> Any:
+def executed(run: Any, plan: Any = None) -> Any:
     """Run a query; an error of the engine raises a ReadError with the first line of its message."""
     try:
-        return asked(ask, plan)
+        return _interruptible(run, plan)
     except (CountwiseError, KeyboardInterrupt):
         raise
     except Exception as error:
@@ -128,12 +128,12 @@ def answered(ask: Any, plan: Any = None) -> Any:
 
 def collected(plan: Any) -> Frame:
     """Run a query and return its result in memory."""
-    return answered(lambda: frame_of_owner(plan.collect().to_native()), plan)
+    return executed(lambda: frame_of_owner(plan.collect().to_native()), plan)
 
 
 def rows_of_answer(plan: Any) -> list[dict[str, Any]]:
     """Run a query and return the rows of its result."""
-    return answered(lambda: list(plan.collect().iter_rows(named=True)), plan)
+    return executed(lambda: list(plan.collect().iter_rows(named=True)), plan)
 
 
 def sums_of(plan: Any, columns: Mapping[str, Any], *more: Any) -> dict[str, Any]:

@@ -85,7 +85,9 @@ class EnginePart:
             )
         self.matched(schema)
         if classes.rows == 0:
-            raise TableError("The table is empty or its target is missing in every row; at least one row with a target is needed.")
+            raise TableError(
+                "The table is empty or its target is missing in every row; at least one row with a target is needed."
+            )
         target, label_type = target_of(relation, target, classes)
         nominal = [a.name for a in schema.attributes if isinstance(a, Nominal)]
         numeric = [a.name for a in schema.attributes if isinstance(a, Numeric)]

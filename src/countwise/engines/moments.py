@@ -106,7 +106,7 @@ def gaps(relation: Relation, names: Sequence[str]) -> dict[str, int]:
     """Return the number of missing values of each column."""
     if not names:
         return {}
-    missing = {f"cw_g{j}": nw.when(relation.there(name)).then(0.0).otherwise(1.0) for j, name in enumerate(names)}
+    missing = {f"cw_g{j}": nw.when(relation.present(name)).then(0.0).otherwise(1.0) for j, name in enumerate(names)}
     return dict(zip(names, map(int, sums_of(relation.known(), missing).values()), strict=True))
 
 

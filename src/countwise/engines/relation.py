@@ -22,7 +22,7 @@ from countwise._typing import Floats
 from countwise.data.columns import missing_cells, plain
 from countwise.data.frames import Coded, Column, Frame, is_missing
 from countwise.engines import query as nw
-from countwise.engines.execute import answered, collected, floats, micros, sum_of, sums_of, whole
+from countwise.engines.execute import collected, executed, floats, micros, sum_of, sums_of, whole
 from countwise.errors import RowsRefused, SchemaError, TableError, did_you_mean, listed
 
 __all__ = ["MOST_GROUPS", "Classes", "ColumnSummary", "Relation", "refused"]
@@ -46,7 +46,7 @@ class Relation:
         """Validate the columns of an engine table."""
         frame = nw.from_native(X)
         frame = frame.lazy() if isinstance(frame, nw.DataFrame) else frame
-        dtypes = answered(lambda: dict(frame.collect_schema()))
+        dtypes = executed(lambda: dict(frame.collect_schema()))
         for what, name in (("target", target), ("weights", weights)):
             if name is None:
                 continue
@@ -109,7 +109,7 @@ class Relation:
         """Keep the rows without a missing value in some columns."""
         plan = self.frame
         for name in names:
-            plan = plan.filter(self.there(name))
+            plan = plan.filter(self.present(name))
         return replace(self, frame=plan)
 
     def only(self, cells: Mapping[str, Any]) -> Relation:
@@ -121,7 +121,7 @@ class Relation:
 
     # -- expressions ---------------------------------------------------------------------
 
-    def there(self, name: str) -> Any:
+    def present(self, name: str) -> Any:
         """Return the expression for whether a value is present; NaN is missing."""
         return nw.col(name).is_finite() if self.dtypes[name].is_float() else ~nw.col(name).is_null()
 
@@ -139,7 +139,7 @@ class Relation:
     def known(self, plan: Any = None) -> Any:
         """Keep the rows with a target and a weight > 0."""
         plan = self.frame if plan is None else plan
-        plan = plan if self.target is None else plan.filter(self.there(self.target))
+        plan = plan if self.target is None else plan.filter(self.present(self.target))
         return plan if self.weights is None else plan.filter(nw.col(self.weights) > 0)
 
     def weight(self) -> Any:

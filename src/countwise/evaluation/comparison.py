@@ -121,7 +121,7 @@ def _chance(predictions: Predictions) -> float:
 
 
 def _growth(found: Comparison) -> str:
-    """Judge by the learning curve whether more rows would help."""
+    """Use the learning curve to decide whether more rows would help."""
     curve, best = found.curve, str(found.best)
     if curve is None or best not in curve.test:
         return ""

@@ -1,1 +1,1 @@
-"""Predictions as plain terms, computed by engines or written as SQL."""
+"""Predictions in engines and as SQL queries, from a plain description of the model."""

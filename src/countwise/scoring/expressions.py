@@ -1,4 +1,4 @@
-"""Cells of a table that an engine holds, as expressions: what a column is decides how its cells are compared."""
+"""Expressions over the columns of an engine table; the dtype of a column determines how its values are compared."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from countwise.data.frames import missing_columns
 from countwise.engines import query as nw
 from countwise.engines.execute import micros
 from countwise.errors import TableError
-from countwise.scoring.plan import Node, Number, Test, kind_of, time_of
+from countwise.scoring.plan import Node, Number, Test, time_of, value_type
 
-__all__ = ["ScoringQuery", "all_of", "first", "first_of", "ranged", "real", "written"]
+__all__ = ["ScoringQuery", "all_of", "binned", "first", "first_of", "real", "written"]
 
 _START = datetime(1970, 1, 1)
 
 
 class ScoringQuery:
-    """A table of an engine, opened to be answered: it must have `columns`, and must not have those that are given."""
+    """An engine table for prediction; it must have `columns`, and none of the names `given` to new columns."""
 
     def __init__(self, X: Any, columns: Sequence[str], given: Sequence[str]) -> None:
         self.frame = nw.from_native(X)
@@ -33,22 +33,24 @@ class ScoringQuery:
             raise missing_columns(absent, self.dtypes)
         for name in self.dtypes:
             if name in given or name.startswith("cw_"):
-                why = "is the name of an answer" if name in given else "starts with cw_, as working columns do"
-                raise TableError(f"The table has a column {name!r}, which {why}.", hint="rename it.")
+                why = (
+                    "is the name of a column of the result" if name in given else "starts with cw_, a reserved prefix"
+                )
+                raise TableError(f"The table has a column {name!r}, which {why}.", hint="rename the column.")
 
     @classmethod
     def open(cls, X: Any, plan: Any, proba: bool, reasons: int) -> tuple[ScoringQuery, str, list[str], list[str]]:
-        """A table opened for the columns of a plan, and what the answer, its probabilities and reasons are named."""
-        answer, shares = f"predicted {plan.target}", [f"P({v})" for v in plan.classes] if proba else []
-        said = [f"reason {r + 1}" for r in range(reasons)]
-        return cls(X, plan.columns, [answer, *shares, *said]), answer, shares, said
+        """Open a table for a model; return the names of the prediction, the probabilities and the reasons too."""
+        predicted, probabilities = f"predicted {plan.target}", [f"P({v})" for v in plan.classes] if proba else []
+        names = [f"reason {r + 1}" for r in range(reasons)]
+        return cls(X, plan.columns, [predicted, *probabilities, *names]), predicted, probabilities, names
 
-    def given(self, plan: Any, answers: Mapping[str, Any]) -> Any:
-        """The columns of the table and the answers; those are named last, for Spark looks for dots in names."""
-        return plan.select(*self.dtypes, *(answer.alias(name) for name, answer in answers.items())).to_native()
+    def given(self, plan: Any, results: Mapping[str, Any]) -> Any:
+        """Select the columns of the table and the results, which are renamed last: Spark interprets dots in names."""
+        return plan.select(*self.dtypes, *(result.alias(name) for name, result in results.items())).to_native()
 
     def number(self, name: str) -> Any:
-        """A number; null where there is none. A point in time is seconds, as in memory."""
+        """Convert a column to numbers, null where missing; dates become seconds, as in memory."""
         column, dtype = nw.col(name), self.dtypes[name]
         if dtype == nw.Boolean:
             no = nw.when(~column).then(real(0.0))
@@ -58,62 +60,62 @@ class ScoringQuery:
         x = column.cast(nw.Float64)
         return nw.when(x.is_finite()).then(x)
 
-    def there(self, name: str) -> Any:
-        """Whether a cell is there; NaN is missing."""
+    def present(self, name: str) -> Any:
+        """Return the expression for whether a value is present; NaN is missing."""
         column = nw.col(name)
         return column.is_finite() if self.dtypes[name].is_float() else ~column.is_null()
 
     def _compared(self, name: str, values: Sequence[Any]) -> tuple[Any, dict[Any, int]]:
-        """A column, and by what it is compared with, the place of each value that it can have at all."""
-        column, dtype, kind = nw.col(name), self.dtypes[name], kind_of(values)
+        """Return a column for comparisons, and the position of each value by the key that it is compared with."""
+        column, dtype, kind = nw.col(name), self.dtypes[name], value_type(values)
         keys: Sequence[Any] = ()
         if dtype == nw.Date or dtype == nw.Datetime:
             column = micros(name, dtype)
-            times = [time_of(v) for v in values] if kind in ("time", "text") else []
+            times = [time_of(v) for v in values] if kind in ("date", "text") else []
             keys = [None if t is None else float((t - _START) // timedelta(microseconds=1)) for t in times]
         elif dtype == nw.String or dtype == nw.Categorical or dtype == nw.Enum:
             column = column if dtype == nw.String else column.cast(nw.String)
             keys = [v if isinstance(v, str) else None for v in values]
-        elif kind in ("text", "time"):
-            pass  # no name is a number
+        elif kind in ("text", "date"):
+            pass  # no text equals a number
         elif dtype == nw.Boolean:
             keys = [bool(v) if v in (0, 1) else None for v in values]
         elif (dtype == nw.Int64 or dtype == nw.UInt64) and kind != "number":
-            keys = [int(v) for v in values]  # doubles would not tell large ones apart
+            keys = [int(v) for v in values]  # doubles would not distinguish large integers
         else:
             column, keys = column.cast(nw.Float64), [float(v) for v in values]
         return column, {key: i for i, key in enumerate(keys) if key is not None}
 
     def looked_up(
-        self, name: str, values: Sequence[Any], numbers: Sequence[float], other: float = 0.0, gap: float = 0.0
+        self, name: str, values: Sequence[Any], numbers: Sequence[float], other: float = 0.0, missing: float = 0.0
     ) -> Any:
-        """The number that belongs to a cell's value; else `other`, and `gap` where the cell is missing."""
+        """Return the number of a value; `other` for any other value, and `missing` for a missing value."""
         column, keys = self._compared(name, values)
         found = default = real(other)
         if keys:
             own = [float(numbers[i]) for i in keys.values()]
             found = column.replace_strict(list(keys), own, default=default, return_dtype=nw.Float64)
-        return found if other == gap else nw.when(self.there(name)).then(found).otherwise(real(gap))
+        return found if other == missing else nw.when(self.present(name)).then(found).otherwise(real(missing))
 
-    def way(self, node: Node) -> Any:
-        """The number of the child that a test leads to; -1 where none does."""
+    def branch(self, node: Node) -> Any:
+        """Return the number of the child whose test holds; -1 if none does."""
         first = node.tests[0]
         tests = [(b, test) for b, test in enumerate(node.tests) if not test.missing]
         if first.domain is not None:
-            named = {v: float(b) for b, test in tests for v in test.values or ()}
-            return self.looked_up(first.column, list(named), list(named.values()), -1.0, -1.0)
+            by_value = {v: float(b) for b, test in tests for v in test.values or ()}
+            return self.looked_up(first.column, list(by_value), list(by_value.values()), -1.0, -1.0)
         x, edges = self.number(first.column), np.array([test.high for _, test in tests[:-1]])
-        return nw.when(~x.is_null()).then(ranged(x, edges, [float(b) for b, _ in tests])).otherwise(real(-1.0))
+        return nw.when(~x.is_null()).then(binned(x, edges, [float(b) for b, _ in tests])).otherwise(real(-1.0))
 
     def one_of(self, name: str, values: Sequence[Any]) -> Any:
-        """Whether a cell has one of some values; not if it is missing."""
+        """Return whether a value is one of some values; false if it is missing."""
         column, keys = self._compared(name, values)
         if not keys:
             return nw.lit(1) == 0
         return nw.when(column.is_in(list(keys))).then(nw.lit(1)).otherwise(nw.lit(0)) == 1
 
     def holds(self, test: Test) -> Any:
-        """Whether a test holds: never null."""
+        """Return whether a test holds; never null."""
         if test.domain is not None:
             if test.missing:
                 return ~self.one_of(test.column, test.domain)
@@ -127,7 +129,7 @@ class ScoringQuery:
         return nw.when(all_of(found)).then(nw.lit(1)).otherwise(nw.lit(0)) == 1
 
     def of(self, n: Number) -> Any:
-        """A number of a row, or null."""
+        """Return a number of a row, or null."""
         if n.values is None:
             return self.number(n.column)
         known = nw.when(self.one_of(n.column, n.values)).then(real(0.0))
@@ -135,37 +137,37 @@ class ScoringQuery:
 
 
 def real(x: float) -> Any:
-    """A double; by Ibis it is written as a decimal, and must not meet decimals alone: they get too many digits."""
+    """Return a double; Ibis writes it as a decimal, and products of decimals alone would get too many digits."""
     return nw.lit(float(x), nw.Float64)
 
 
 def first(x: float) -> Any:
-    """The first double of a sum or product, which all that follow become like."""
+    """Return a double as the first operand of a sum or product; it makes the other operands doubles."""
     return nw.lit(0).cast(nw.Float64) + float(x)
 
 
-def written(cell: Any) -> Any:
-    """A value as an expression."""
-    return real(cell) if isinstance(cell, float) else nw.lit(cell)
+def written(value: Any) -> Any:
+    """Return a value as an expression."""
+    return real(value) if isinstance(value, float) else nw.lit(value)
 
 
 def all_of(conditions: Sequence[Any]) -> Any:
-    """Whether all hold."""
+    """Return whether all conditions hold."""
     return reduce(and_, conditions)
 
 
 def first_of(cases: Sequence[tuple[Any, Any]], other: Any) -> Any:
-    """What belongs to the first condition that holds; else the other."""
-    for condition, said in reversed(cases):
-        other = nw.when(condition).then(said).otherwise(other)
+    """Return the result of the first condition that holds, else `other`."""
+    for condition, result in reversed(cases):
+        other = nw.when(condition).then(result).otherwise(other)
     return other
 
 
-def ranged(x: Any, edges: Floats, cells: Sequence[Any]) -> Any:
-    """The cell of the range (lo, hi] that a number lies in, by halving: engines do not like to nest deeply."""
+def binned(x: Any, edges: Floats, values: Sequence[Any]) -> Any:
+    """Return the value of the bin (low, high] of a number; a balanced tree, because engines limit the nesting."""
     if len(edges) == 0:
-        return written(cells[0])
+        return written(values[0])
     middle = len(edges) // 2
-    below = ranged(x, edges[:middle], cells[: middle + 1])
-    above = ranged(x, edges[middle + 1 :], cells[middle + 1 :])
+    below = binned(x, edges[:middle], values[: middle + 1])
+    above = binned(x, edges[middle + 1 :], values[middle + 1 :])
     return nw.when(x <= float(edges[middle])).then(below).otherwise(above)

@@ -1,4 +1,4 @@
-"""The terms of an answer as plain data: what an engine, or a query without Python, asks of a row and adds up."""
+"""Fitted models as plain data: the terms, tests and nodes from which engines and SQL queries compute predictions."""
 
 from __future__ import annotations
 
@@ -27,38 +27,38 @@ __all__ = [
     "Rules",
     "Scoring",
     "Test",
-    "kind_of",
     "time_of",
+    "value_type",
 ]
 
 _TIME = re.compile(r"-?\d{4,}-\d\d-\d\dT\d\d(:\d\d(:\d\d(\.\d+)?)?)?")
 
 
-def kind_of(values: Sequence[Any]) -> str:
-    """What values are compared as: "truth", "whole", "number", "time" or "text".
+def value_type(values: Sequence[Any]) -> str:
+    """Return the type as which values are compared: "boolean", "integer", "number", "date" or "text".
 
     Examples
     --------
-    >>> from countwise.scoring.plan import kind_of
-    >>> kind_of(("1", "2")), kind_of((1, 2)), kind_of((1, 2.5)), kind_of((False, True))
-    ('text', 'whole', 'number', 'truth')
-    >>> kind_of(("2020-01-01T00:00:00.000000", "2020-01-02T00:00:00.000000"))
-    'time'
+    >>> from countwise.scoring.plan import value_type
+    >>> value_type(("1", "2")), value_type((1, 2)), value_type((1, 2.5)), value_type((False, True))
+    ('text', 'integer', 'number', 'boolean')
+    >>> value_type(("2020-01-01T00:00:00.000000", "2020-01-02T00:00:00.000000"))
+    'date'
     """
-    kinds = {type(v) for v in values}
-    if not kinds:
+    types = {type(v) for v in values}
+    if not types:
         return "text"
-    if kinds == {bool}:
-        return "truth"
-    if kinds <= {int, float}:
-        return "whole" if kinds == {int} else "number"
-    if all(issubclass(kind, datetime.date) for kind in kinds):
-        return "time"
-    return "time" if kinds == {str} and all(_TIME.fullmatch(v) for v in values) else "text"
+    if types == {bool}:
+        return "boolean"
+    if types <= {int, float}:
+        return "integer" if types == {int} else "number"
+    if all(issubclass(t, datetime.date) for t in types):
+        return "date"
+    return "date" if types == {str} and all(_TIME.fullmatch(v) for v in values) else "text"
 
 
 def time_of(value: Any) -> datetime.datetime | None:
-    """A point in time as a date and an hour; None if it is none."""
+    """Convert a date or its text to a datetime; return None for any other value."""
     if isinstance(value, datetime.datetime):
         return value
     if isinstance(value, datetime.date):
@@ -70,14 +70,14 @@ def time_of(value: Any) -> datetime.datetime | None:
     return found if isinstance(found, datetime.datetime) else None
 
 
-# -- what is added up -----------------------------------------------------------------
+# -- additive models ------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class LookupTerm:
-    """A name: log P(value | class), shape (values, classes).
+    """Term of a nominal column: log P(value | class), shape (values, classes).
 
-    A value that is not listed adds `other`, shape (classes,), or nothing; a missing cell adds nothing.
+    Any other value adds `other`, shape (classes,), or 0 if it is None. A missing value adds 0.
     """
 
     column: str
@@ -88,7 +88,7 @@ class LookupTerm:
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """A number by its range (lo, hi]: log P(range | class), shape (ranges, classes)."""
+    """Term of a discretized column: log P(bin | class), shape (bins, classes); a bin is (low, high]."""
 
     column: str
     edges: Floats
@@ -97,7 +97,7 @@ class Cut:
 
 @dataclass(frozen=True, eq=False)
 class NormalTerm:
-    """A number by a normal distribution: log_norm - ((x - mean) · inverse_sd)² / 2, each of shape (classes,)."""
+    """Term of a Gaussian column: log_norm - ((x - mean) · inverse_sd)² / 2; each array has shape (classes,)."""
 
     column: str
     mean: Floats
@@ -106,15 +106,15 @@ class NormalTerm:
 
     @property
     def middle(self) -> float:
-        """A point among the means; differences from it keep digits."""
+        """Average of the means of the classes; differences from it lose fewer digits."""
         return float(self.mean.mean())
 
 
 @dataclass(frozen=True, eq=False)
 class Rate:
-    """A count with a rate in each class: x · log rate - rate, of shape (classes,), less what all classes share.
+    """Term of a count column: x · log rate - rate, shape (classes,); log x! is equal for all classes and omitted.
 
-    What is below 0 cannot be; nor can anything but 0 where the rate is 0.
+    Negative values are impossible. If the rate is 0, all values but 0 are impossible.
     """
 
     column: str
@@ -123,17 +123,17 @@ class Rate:
 
 @dataclass(frozen=True, eq=False)
 class Presence:
-    """Whether a cell is there: log P(there | class) and log P(missing | class)."""
+    """Term of informative missingness: log P(present | class) and log P(missing | class)."""
 
     column: str
     there: Floats
     missing: Floats
-    values: tuple[Any, ...] | None = None  # of names; None of numbers
+    values: tuple[Any, ...] | None = None  # domain of a nominal column; None for a numeric column
 
 
 @dataclass(frozen=True)
 class Number:
-    """A number of a row: a column's own, or 1 where a column has a value and 0 where it has another of its values."""
+    """A number of a row: that of a numeric column, or the 0/1 indicator of one value of a nominal column."""
 
     column: str
     value: Any = None
@@ -142,51 +142,52 @@ class Number:
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """Several numbers by one normal distribution a class, for each pattern of cells that are there.
+    """Term of a multivariate Gaussian in each class, for each pattern of missing values.
 
-    With one covariance for all classes a class adds Σ slope · (x - center - away / 2) over the numbers; with one each
-    it adds log_norm - |factor (x - center - away)|² / 2. What a pattern lacks has zeros. The first one lacks nothing.
+    With a shared covariance, a class adds Σ slope · (x - center - away / 2) over the numbers. With separate
+    covariances, it adds log_norm - |factor (x - center - away)|² / 2. Missing numbers have zeros. The first pattern
+    is that of complete rows.
     """
 
     numbers: tuple[Number, ...]
     center: Floats  # (numbers,)
-    away: Floats  # (classes, numbers): the means less the center
-    groups: NDArray[np.intp]  # (numbers,): which are of one column, and missing together
-    there: Flags  # (patterns, groups)
+    away: Floats  # (classes, numbers): means minus center
+    groups: NDArray[np.intp]  # (numbers,): numbers of one column are in one group, and missing together
+    there: Flags  # (patterns, groups): whether the numbers of a group are present
     slopes: Floats | None = None  # (patterns, classes, numbers)
     factors: Floats | None = None  # (patterns, classes, numbers, numbers), lower triangular
     log_norm: Floats | None = None  # (patterns, classes)
 
     @property
     def column(self) -> str:
-        """The first column."""
+        """Name of the first column."""
         return self.numbers[0].column
 
     @property
     def whole(self) -> bool:
-        """Whether every pattern that can be is listed."""
+        """Whether all possible patterns are included."""
         return len(self.there) == 2 ** self.there.shape[1]
 
     @property
     def marks(self) -> list[int]:
-        """What each missing group adds to the key of a pattern; keys of different patterns differ."""
+        """Summand of each missing group in the key of a pattern; different patterns have different keys."""
         n = self.there.shape[1]
         return [1 << g for g in range(n)] if n <= 50 else [(1 << 20) + g for g in range(n)]
 
     @property
     def keys(self) -> list[int]:
-        """The key of each pattern; 0 for rows that lack nothing."""
-        return [sum(m for m, there in zip(self.marks, row, strict=True) if not there) for row in self.there.tolist()]
+        """Key of each pattern; 0 for complete rows."""
+        return [sum(m for m, here in zip(self.marks, row, strict=True) if not here) for row in self.there.tolist()]
 
     @property
     def firsts(self) -> list[int]:
-        """A number of each group."""
+        """Position of the first number of each group."""
         return [int(np.flatnonzero(self.groups == g)[0]) for g in range(self.there.shape[1])]
 
 
 @dataclass(frozen=True, eq=False)
 class Scoring:
-    """All that is added up; a class that cannot be has minus infinity, and where none can be, the prior answers."""
+    """Additive model: log prior plus terms. If all classes are impossible (-inf), the prior decides."""
 
     target: str
     classes: tuple[Any, ...]
@@ -195,99 +196,99 @@ class Scoring:
 
     @property
     def columns(self) -> list[str]:
-        """The columns that are asked for."""
+        """Names of the columns that the model needs."""
         names = [n.column for t in self.terms for n in (t.numbers if isinstance(t, Joint) else (t,))]
         return list(dict.fromkeys(names))
 
     @property
     def whole(self) -> bool:
-        """Whether every row is answered; else rows with gaps of a pattern that is not listed are not."""
+        """Whether each row has a prediction; rows with a pattern that a `Joint` term does not include have none."""
         return all(t.whole for t in self.terms if isinstance(t, Joint))
 
 
-# -- what is asked --------------------------------------------------------------------
+# -- trees, rules and bins ------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Test:
-    """What must hold of one cell: one of some values, or a number above `low` and at most `high`, or missing."""
+    """Test of one value: it is one of some values, in the interval (low, high], or missing."""
 
     column: str
-    domain: tuple[Any, ...] | None = None  # all values that a nominal column is known to have; None for numbers
-    values: tuple[Any, ...] | None = None  # those that will do; None for all that are known
+    domain: tuple[Any, ...] | None = None  # values of a nominal column; None for a numeric column
+    values: tuple[Any, ...] | None = None  # values that pass the test; None for all values of the domain
     low: float | None = None
     high: float | None = None
-    missing: bool = False  # the cell must be missing, or a value that is not known
-    __test__ = False  # it is none of pytest's
+    missing: bool = False  # whether the value must be missing or outside the domain
+    __test__ = False  # not a test class of pytest
 
 
 @dataclass(frozen=True, eq=False)
 class Rules:
-    """The first rule whose tests all hold answers; where none does, the last answer holds."""
+    """Rule list: the first rule whose tests all hold predicts; if none holds, the default rule predicts."""
 
     target: str
     classes: tuple[Any, ...]
     rules: tuple[tuple[Test, ...], ...]
-    answers: tuple[int | None, ...]  # the class of each rule, and of what holds else; None where it is left open
-    shares: Floats  # (rules + 1, classes)
+    answers: tuple[int | None, ...]  # class of each rule and of the default rule; None for no prediction
+    shares: Floats  # (rules + 1, classes): probabilities
 
     @property
     def columns(self) -> list[str]:
-        """The columns that are asked for."""
+        """Names of the columns that the rules test."""
         return list(dict.fromkeys(test.column for rule in self.rules for test in rule))
 
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """A question of a tree; a leaf asks none."""
+    """Node of a tree; a leaf has no tests."""
 
-    tests: tuple[Test, ...] = ()  # what leads to each child; one for missing cells takes rows that no other places
+    tests: tuple[Test, ...] = ()  # one for each child; that for missing values accepts rows that fail the others
     children: tuple[int, ...] = ()
-    shares: tuple[float, ...] = ()  # of a row that no test places, which part goes to each child
+    shares: tuple[float, ...] = ()  # fraction of a row without a matching test that goes to each child
 
     @property
     def lost(self) -> int | None:
-        """The one child that rows go to that no test places; None if they are parted."""
-        whole = [b for b, share in enumerate(self.shares) if share == 1.0]
-        return whole[0] if whole else None
+        """Child of the rows without a matching test; None if such rows are divided among the children."""
+        only = [b for b, fraction in enumerate(self.shares) if fraction == 1.0]
+        return only[0] if only else None
 
     @property
     def placed(self) -> Test:
-        """What holds of cells that some test places."""
+        """Test that holds for the values that some test of the node matches."""
         first = self.tests[0]
-        named = [test for test in self.tests if not test.missing]
+        tests = [test for test in self.tests if not test.missing]
         if first.domain is None:
             return Test(first.column)
-        return Test(first.column, first.domain, tuple(v for test in named for v in test.values or ()))
+        return Test(first.column, first.domain, tuple(v for test in tests for v in test.values or ()))
 
 
 @dataclass(frozen=True, eq=False)
 class Choices:
-    """A tree: nodes behind their parents, and what the leaves answer."""
+    """Decision tree: nodes, each after its parent, and the predictions of the leaves."""
 
     target: str
-    classes: tuple[Any, ...]  # empty of a tree for numbers
+    classes: tuple[Any, ...]  # empty for a regression tree
     nodes: tuple[Node, ...]  # the first is the root
-    answers: Floats  # shares of the classes, (nodes, classes), or numbers, (nodes,)
+    answers: Floats  # probabilities of the classes, (nodes, classes), or numbers, (nodes,)
     best: tuple[int, ...] = ()  # the class of each node
 
     @property
     def columns(self) -> list[str]:
-        """The columns that are asked for."""
+        """Names of the columns that the tree tests."""
         return list(dict.fromkeys(node.tests[0].column for node in self.nodes if node.children))
 
     @property
     def parts_rows(self) -> bool:
-        """Whether a row may come to several leaves."""
+        """Whether a row may be divided among several leaves."""
         return any(node.children and node.lost is None for node in self.nodes)
 
 
 @dataclass(frozen=True, eq=False)
 class RangeTerm:
-    """Columns of numbers cut into ranges (lo, hi]."""
+    """Discretization of numeric columns into bins (low, high]."""
 
     columns: tuple[str, ...]  # all columns of the table, in order
-    edges: dict[str, Floats]  # where each column is cut
-    labels: dict[str, tuple[str, ...]]  # what its ranges are called
-    encode: str = "labels"  # or "codes" or "onehot"
-    keep: bool = True  # whether a missing cell is missing in the columns of "onehot" too; else 0
+    edges: dict[str, Floats]  # cut points of each discretized column
+    labels: dict[str, tuple[str, ...]]  # names of its bins
+    encode: str = "labels"  # "labels", "codes" or "onehot"
+    keep: bool = True  # whether a missing value stays missing in the columns of "onehot"; if not, they are 0

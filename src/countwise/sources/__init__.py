@@ -112,7 +112,9 @@ def joined_chunks(chunks: Sequence[Memory]) -> Memory:
     """Join chunks with the same columns to one table."""
     kept = [chunk for chunk in chunks if chunk.n_rows]
     if not kept:
-        raise TableError("The table is empty or its target is missing in every row; at least one row with a target is needed.")
+        raise TableError(
+            "The table is empty or its target is missing in every row; at least one row with a target is needed."
+        )
     first = kept[0]
     for chunk in kept[1:]:
         different = set(first.frame.names) ^ set(chunk.frame.names)

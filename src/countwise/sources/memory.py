@@ -15,7 +15,7 @@ from countwise.data.columns import factorized, missing_classes, of_objects
 from countwise.data.frames import Column, Frame, frame_of, is_sparse, series_of, unused_name
 from countwise.data.schema import Schema
 from countwise.data.table import Table
-from countwise.errors import CountwiseError, TableError, did_you_mean, listed, warn
+from countwise.errors import CountwiseError, SchemaError, TableError, did_you_mean, listed, warn
 from countwise.tallies import BuildRequests, Counted, derived_table, fill_all
 
 __all__ = ["Memory", "check_shape", "column_of", "memory", "weights_of"]
@@ -211,7 +211,12 @@ def _is_number(value: Any) -> bool:
 
 def _numbers(target: Column, name: str) -> Floats:
     """Convert a numeric target, NaN where it is missing."""
-    numbers = Numeric(name).encode(target).astype(np.float64)
+    try:
+        numbers = Numeric(name).encode(target).astype(np.float64)
+    except SchemaError as error:
+        hint = "use a classifier for a nominal target; use None or NaN for missing values."
+        message = error.message.replace(" is numeric,", " must be numeric,")
+        raise TableError(f"The target {message}", hint=hint, row=error.row) from None
     if np.isinf(numbers).any():
         row = int(np.argmax(np.isinf(numbers)))
         raise TableError(

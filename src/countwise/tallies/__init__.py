@@ -191,7 +191,7 @@ _KNOWN: dict[str, Any] = {
 
 
 def fill_all(blanks: Mapping[str, Any], table: Table, progress: Progress | None = None) -> dict[str, Any]:
-    """Fill blank tallies from a table; tallies of one class share a pass over the rows.
+    """Fill blank tallies from a table; tallies of the same type share a pass over the rows.
 
     Parameters
     ----------

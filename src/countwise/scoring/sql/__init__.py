@@ -1,7 +1,8 @@
-"""A fitted model as a query that needs no Python.
+"""Fitted models as SQL queries.
 
-Every query reads a table in steps that have names: its cells made ready, what is added up or where a row comes to,
-and the answer. Values and names of columns are quoted: they are data, whatever they hold.
+A query consists of common table expressions: one prepares the columns, others add up the terms or find the leaf of
+each row, and the last SELECT returns the prediction. Values and column names are quoted, whatever characters they
+contain.
 """
 
 from countwise.scoring.sql.additive import scoring_query

@@ -1,4 +1,4 @@
-"""Sums of terms as a query: names are looked up by joins with small tables, numbers enter by arithmetic."""
+"""Additive models as SQL: nominal values are looked up by joins with small tables, numbers by arithmetic."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from countwise.errors import OptionError
-from countwise.scoring.plan import Cut, Joint, LookupTerm, NormalTerm, Presence, Rate, Scoring, kind_of
+from countwise.scoring.plan import Cut, Joint, LookupTerm, NormalTerm, Presence, Rate, Scoring, value_type
 from countwise.scoring.sql.cells import Steps, is_any, spelled
 from countwise.scoring.sql.dialects import LEAST, added, number
 
@@ -15,29 +15,29 @@ __all__ = ["scoring_query"]
 
 
 class JointTerm:
-    """What each class adds, and the steps on the way there; the mark tells the names of this term from others'."""
+    """Expressions and intermediate steps of a `Joint` term; `mark` makes its aliases unique."""
 
     def __init__(self, term: Joint, steps: Steps, mark: str = "") -> None:
         self.term, self.steps, self.mark = term, steps, mark
-        self.gap, self.gaps = f"cw_gap{mark}", f"cw_gaps{mark}"  # the key of a row's gaps, the table of patterns
+        self.gap, self.gaps = f"cw_gap{mark}", f"cw_gaps{mark}"  # key of a pattern of missing values; their table
         self.cells = [steps.cells.of(n, c) for n, c in zip(term.numbers, term.center.tolist(), strict=True)]
         marks = zip(term.firsts, term.marks, strict=True)
         key = added([f"CASE WHEN {self.cells[j]} IS NULL THEN {mark} ELSE 0 END" for j, mark in marks])
         steps.add(f"cw_known{mark}", {self.gap: key})
         self.joins = [f"{self.gaps} ON {self.gap} = {self.gaps}.v"]
-        self.expressions = self._shared() if term.factors is None else self._own()
+        self.expressions = self._shared() if term.factors is None else self._separate()
 
-    def _whole_or(self, whole: str, looked_up: str) -> str:
-        return f"CASE WHEN {self.gap} = 0\n      THEN {whole}\n      ELSE {looked_up} END"
+    def _complete_or(self, complete: str, looked_up: str) -> str:
+        return f"CASE WHEN {self.gap} = 0\n      THEN {complete}\n      ELSE {looked_up} END"
 
     def _table(self, names: list[str], rows: list[list[float]]) -> None:
-        """The patterns with gaps, by the key of the gaps."""
+        """Add the table of the patterns with missing values."""
         cells = [[str(key), *map(number, row)] for key, row in zip(self.term.keys[1:], rows[1:], strict=True)]
         self.steps.look_up(self.gaps, ["v", *names], cells)
 
     def _shared(self) -> list[str]:
         term = self.term
-        assert term.slopes is not None  # noqa: S101 - of a shared covariance
+        assert term.slopes is not None  # noqa: S101 - a shared covariance has slopes
         k, n = term.away.shape
         bias = -0.5 * (term.slopes * term.away).sum(axis=2)  # (patterns, classes)
         names = [name for c in range(k) for name in (f"b{c}", *(f"s{c}_{j}" for j in range(n)))]
@@ -50,15 +50,15 @@ class JointTerm:
             products = [
                 f"{number(s)} * {cell}" for s, cell in zip(term.slopes[0, c].tolist(), self.cells, strict=True)
             ]
-            gaps = [f"COALESCE({self.gaps}.s{c}_{j} * {cell}, 0e0)" for j, cell in enumerate(self.cells)]
-            whole, partly = added([number(float(bias[0, c])), *products]), added([f"{self.gaps}.b{c}", *gaps])
-            found.append(self._whole_or(whole, partly))
+            present = [f"COALESCE({self.gaps}.s{c}_{j} * {cell}, 0e0)" for j, cell in enumerate(self.cells)]
+            complete = added([number(float(bias[0, c])), *products])
+            found.append(self._complete_or(complete, added([f"{self.gaps}.b{c}", *present])))
         return found
 
-    def _own(self) -> list[str]:
+    def _separate(self) -> list[str]:
         term = self.term
-        assert term.factors is not None  # noqa: S101 - of covariances of their own
-        assert term.log_norm is not None  # noqa: S101 - the same
+        assert term.factors is not None  # noqa: S101 - separate covariances have factors
+        assert term.log_norm is not None  # noqa: S101 - and normalizing constants
         k, n = term.away.shape
         places = [(c, r, j) for c in range(k) for r in range(n) for j in range(r + 1)]
         names = [*(f"n{c}" for c in range(k)), *(f"f{c}_{r}_{j}" for c, r, j in places)]
@@ -76,7 +76,7 @@ class JointTerm:
         return f"cw_y{self.mark}{c}_{r}"
 
     def _parts(self) -> dict[str, str]:
-        """The constant of each class, and the numbers whose squares are added up."""
+        """Return the normalizing constant of each class, and the numbers whose squares are summed."""
         term = self.term
         factors: Any = term.factors
         norms: Any = term.log_norm
@@ -88,47 +88,51 @@ class JointTerm:
         for c in range(k):
             away = [f"({cell} - {number(u)})" for cell, u in zip(self.cells, term.away[c].tolist(), strict=True)]
             for r in range(n):
-                whole = added([f"{number(factors[0, c, r, j])} * {away[j]}" for j in range(r + 1)])
-                partly = added([f"COALESCE({self.gaps}.f{c}_{r}_{j} * {away[j]}, 0e0)" for j in range(r + 1)])
-                parts[self._y(c, r)] = self._whole_or(whole, partly)
+                complete = added([f"{number(factors[0, c, r, j])} * {away[j]}" for j in range(r + 1)])
+                present = added([f"COALESCE({self.gaps}.f{c}_{r}_{j} * {away[j]}, 0e0)" for j in range(r + 1)])
+                parts[self._y(c, r)] = self._complete_or(complete, present)
         return parts
 
 
-_FEW = 2  # values for which a CASE is as good as a join
-_NEAR = 100.0  # deviations within which a square may be multiplied out
-_MANY = 6  # terms from which on DuckDB had better add up rows without gaps by themselves
-_MOST_JOINS = 50  # SQLite joins 64 tables
+_FEW = 2  # number of values up to which a CASE is as fast as a join
+_NEAR = 100.0  # standard deviations within which a square may be expanded without losing digits
+_MANY = 6  # number of terms from which a separate sum for complete rows is faster in DuckDB
+_MOST_JOINS = 50  # SQLite joins at most 64 tables
 
 
 def scoring_query(
     scoring: Scoring, table: str, dialect: str = "duckdb", *, form: str = "join", proba: bool = True
 ) -> str:
-    """The query: all columns of a table, and the class and its probabilities; `form` "case" looks up without joins.
+    """Return the query that selects all columns of a table, the predicted class and its probabilities.
 
-    In SQLite, which cannot leave columns out, the sums on the way, named cw…, are among them.
+    `form` "case" looks values up with CASE instead of joins. In SQLite, which cannot exclude columns, the result
+    includes the intermediate columns, whose names begin with cw.
     """
     if form not in ("join", "case"):
-        raise OptionError(f"form={form!r} is unknown.", hint="give 'join' or 'case'.")
+        raise OptionError(
+            f"form must be 'join' or 'case', not {form!r}.",
+            hint="use 'join' to look values up by joins, or 'case' to look them up by CASE expressions.",
+        )
     return _Sums(scoring, Steps(table, dialect), form).text(proba)
 
 
 class _Sums:
-    """The steps of a sum.
+    """Steps that add up the terms of a model.
 
-    DuckDB is quickest if it need not look for gaps in rows that have none, adds up numbers before it joins, and has
-    one sum less to carry: that of the last class is taken from the others, unless some class may be impossible.
+    DuckDB is fastest if it does not check complete rows for missing values, sums the numeric terms before the joins,
+    and has one sum less: the scores are relative to the last class, unless a class may be impossible.
     """
 
     def __init__(self, scoring: Scoring, steps: Steps, form: str) -> None:
         self.scoring, self.steps, self.d, self.form = scoring, steps, steps.dialect, form
         self.joins: list[str] = []
         self.fast = self.d.name == "duckdb" and len(scoring.terms) >= _MANY
-        self.relative = self.fast and len(scoring.classes) > 1 and _is_tame(scoring)
+        self.relative = self.fast and len(scoring.classes) > 1 and _is_regular(scoring)
         self.k = len(scoring.classes) - self.relative  # sums
         self.prior = self._logs(scoring.prior)
 
     def _logs(self, logs: Any) -> Any:
-        """Logarithms, classes last, as they are added up."""
+        """Return log probabilities (last axis: classes), relative to the last class if possible."""
         return (logs - logs[..., -1:])[..., :-1] if self.relative else logs
 
     def text(self, proba: bool) -> str:
@@ -146,14 +150,14 @@ class _Sums:
         self.steps.add("cw_best", {"cw_top": d.greatest([*logs, *least])}, once=self.k > _FEW)
         given = {f"predicted {target}": self._class(logs)}
         if proba:
-            shares = {f"cw_e{c}": d.power(f"{log} - cw_top") for c, log in enumerate(logs)}
-            self.steps.add("cw_shares", shares, once=self.k > _FEW)
-            given |= {f"P({v})": self._share(c, list(shares)) for c, v in enumerate(classes)}
+            ratios = {f"cw_e{c}": d.power(f"{log} - cw_top") for c, log in enumerate(logs)}
+            self.steps.add("cw_shares", ratios, once=self.k > _FEW)
+            given |= {f"P({v})": self._posterior(c, list(ratios)) for c, v in enumerate(classes)}
         return self.steps.text(given)
 
     @property
     def _known(self) -> str:
-        """Whether the sums are numbers: not where one is so far out that its square is infinite."""
+        """Condition that the sums are finite; the square of an extreme value overflows."""
         return self.d.finite(added([f"cw_l{c}" for c in range(self.k)]))
 
     def _class(self, logs: list[str]) -> str:
@@ -165,16 +169,16 @@ class _Sums:
             whens.insert(0, f"WHEN {logs[0]} IS NULL THEN NULL")
         return f"CASE {' '.join(whens)} ELSE {best} END"
 
-    def _share(self, c: int, shares: list[str]) -> str:
-        """A class's part of the whole; the prior where no class could have made the row."""
-        prior, total = number(float(np.exp(self.scoring.prior[c]))), added(shares)
+    def _posterior(self, c: int, ratios: list[str]) -> str:
+        """Return the posterior of a class; the prior if all classes are impossible."""
+        prior, total = number(float(np.exp(self.scoring.prior[c]))), added(ratios)
         if self.relative:
-            return f"CASE WHEN {self._known} THEN {shares[c]} / ({total}) ELSE {prior} END"
-        share = f"COALESCE({shares[c]} / NULLIF({total}, 0e0), {prior})"
-        return share if self.scoring.whole else f"CASE WHEN cw_l0 IS NOT NULL THEN {share} END"
+            return f"CASE WHEN {self._known} THEN {ratios[c]} / ({total}) ELSE {prior} END"
+        posterior = f"COALESCE({ratios[c]} / NULLIF({total}, 0e0), {prior})"
+        return posterior if self.scoring.whole else f"CASE WHEN cw_l0 IS NOT NULL THEN {posterior} END"
 
     def _sum(self, first: str, every: list[Any], c: int) -> str:
-        """The sum for a class."""
+        """Return the sum of a class."""
         careful = added([first, *(term[1][c] for term in every)], "\n      + ")
         if not self.fast or not every:
             return careful
@@ -182,15 +186,15 @@ class _Sums:
         return f"COALESCE(\n      {plain},\n      {careful})"
 
     def _number_sum(self, terms: list[NormalTerm], c: int) -> str:
-        """The prior and all numbers of a class; their constants are one where no number is missing."""
+        """Return the sum of the prior and all numeric terms; complete rows need a single constant."""
         parts = [self._normal(term)[c] for term in terms]
-        whole = float(self.prior[c]) + sum(constant for constant, _ in parts)
-        plain = added([self._real(whole), *(text for _, text in parts)], "\n      + ")
-        gaps = [f"COALESCE({number(constant)} + {text}, 0e0)" for constant, text in parts]
-        careful = added([self._real(self.prior[c]), *gaps], "\n      + ")
+        constants = float(self.prior[c]) + sum(constant for constant, _ in parts)
+        plain = added([self._real(constants), *(text for _, text in parts)], "\n      + ")
+        present = [f"COALESCE({number(constant)} + {text}, 0e0)" for constant, text in parts]
+        careful = added([self._real(self.prior[c]), *present], "\n      + ")
         return f"COALESCE(\n      {plain},\n      {careful})"
 
-    # -- terms: what each class adds, NULL where something is missing or new; and the same with 0 there -------
+    # -- terms: the contributions to each class, first with NULL for missing or unseen values, then with 0 ----
 
     def _term(self, term: Any) -> tuple[list[str], list[str]]:
         if isinstance(term, LookupTerm):
@@ -206,16 +210,16 @@ class _Sums:
             cell = self._cell(term)
             pairs = zip(self._logs(term.there), self._logs(term.missing), strict=True)
             texts = [
-                f"CASE WHEN {cell} IS NULL THEN {self._real(gone)} ELSE {self._real(there)} END"
-                for there, gone in pairs
+                f"CASE WHEN {cell} IS NULL THEN {self._real(missing)} ELSE {self._real(present)} END"
+                for present, missing in pairs
             ]
             return texts, texts
         if isinstance(term, NormalTerm):
             plain = [f"{number(constant)} + {text}" for constant, text in self._normal(term)]
         else:
-            assert isinstance(term, Rate)  # noqa: S101 - no other terms are made
+            assert isinstance(term, Rate)  # noqa: S101 - there are no other terms
             plain = [self._rate(self.steps.cells.number(term.column), float(rate)) for rate in term.rate]
-        return plain, [_or_nothing(text) for text in plain]
+        return plain, [_or_zero(text) for text in plain]
 
     def _real(self, x: Any) -> str:
         return self.d.real(float(x))
@@ -228,7 +232,7 @@ class _Sums:
         return cells.number(term.column, normal[0].middle if normal else 0.0)
 
     def _normal(self, term: NormalTerm) -> list[tuple[float, str]]:
-        """Of each class a constant, and a square in the difference from the middle; written out to keep digits."""
+        """Return, for each class, a constant and a quadratic expression; not expanded if that would lose digits."""
         d = self.steps.cells.number(term.column, term.middle)
         mean, scale, norm = term.mean - term.middle, term.inverse_sd, term.log_norm
         powers = np.stack([norm - 0.5 * (scale * mean) ** 2, scale * scale * mean, -0.5 * scale * scale])
@@ -245,15 +249,15 @@ class _Sums:
         never = self._real(-np.inf)
         if rate == 0:
             return f"CASE WHEN {x} = 0e0 THEN 0e0 WHEN {x} IS NOT NULL THEN {never} END"
-        law = f"{x} * {number(float(np.log(rate)))} - {number(rate)}"
-        return f"CASE WHEN {x} >= 0e0 THEN {law} WHEN {x} IS NOT NULL THEN {never} END"
+        density = f"{x} * {number(float(np.log(rate)))} - {number(rate)}"
+        return f"CASE WHEN {x} >= 0e0 THEN {density} WHEN {x} IS NOT NULL THEN {never} END"
 
     def _lookup(self, term: LookupTerm) -> tuple[list[str], list[str]]:
-        cell, kind = self.steps.cells.name(term.column, term.values), kind_of(term.values)
+        cell, kind = self.steps.cells.name(term.column, term.values), value_type(term.values)
         keys = [spelled(self.d, v, kind) for v in term.values]
         plain = self._found(cell, keys, self._logs(term.logs))
         if term.other is None:
-            return plain, [_or_nothing(text) for text in plain]
+            return plain, [_or_zero(text) for text in plain]
         careful = [
             f"CASE WHEN {cell} IS NOT NULL THEN COALESCE({text}, {self._real(x)}) ELSE 0e0 END"
             for text, x in zip(plain, self._logs(term.other), strict=True)
@@ -266,10 +270,10 @@ class _Sums:
         place = f"CASE {whens} ELSE {len(term.edges)} END" if whens else "0"
         cell = self.steps.cells.named(term.column, f"CASE WHEN {self.d.finite(x)} THEN {place} END")
         plain = self._found(cell, [[str(i)] for i in range(len(term.edges) + 1)], self._logs(term.logs))
-        return plain, [_or_nothing(text) for text in plain]
+        return plain, [_or_zero(text) for text in plain]
 
     def _found(self, cell: str, keys: list[list[str]], logs: Any) -> list[str]:
-        """What stands beside a key: for each class, NULL where no key is the cell's."""
+        """Look up the log probabilities of a value, for each class; NULL if no key equals the value."""
         if self.form == "case" or len(keys) <= _FEW or len(self.joins) >= _MOST_JOINS:
             return [self._by_case(cell, keys, logs[:, c]) for c in range(self.k)]
         name = f"cw_t{len(self.joins)}"
@@ -284,12 +288,12 @@ class _Sums:
 
 
 def _near(term: NormalTerm) -> Any:
-    """Of each class, whether its square may be multiplied out without losing digits."""
+    """Return, for each class, whether its square may be expanded without losing digits."""
     return np.abs(term.mean - term.middle) * term.inverse_sd < _NEAR
 
 
-def _is_tame(scoring: Scoring) -> bool:
-    """Whether no term can make a class impossible, and all squares may be multiplied out."""
+def _is_regular(scoring: Scoring) -> bool:
+    """Return whether no term can make a class impossible and all squares may be expanded."""
     logs = [scoring.prior]
     for term in scoring.terms:
         if isinstance(term, NormalTerm):
@@ -306,7 +310,7 @@ def _is_tame(scoring: Scoring) -> bool:
     return all(np.isfinite(own).all() for own in logs)
 
 
-def _or_nothing(text: str) -> str:
-    """The same, and 0 for NULL."""
+def _or_zero(text: str) -> str:
+    """Replace NULL by 0."""
     is_case = text.startswith("CASE ")
     return f"{text.removesuffix(' END')} ELSE 0e0 END" if is_case else f"COALESCE({text}, 0e0)"

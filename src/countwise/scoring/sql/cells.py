@@ -1,4 +1,4 @@
-"""Cells made ready: numbers that are numbers, names that are compared letter by letter, gaps as NULL."""
+"""Prepared columns of an SQL query: finite numbers, texts with binary collation, NULL for missing values."""
 
 from __future__ import annotations
 
@@ -6,20 +6,21 @@ import datetime
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from countwise.scoring.plan import Number, Test, kind_of, time_of
+from countwise.scoring.plan import Number, Test, time_of, value_type
 from countwise.scoring.sql.dialects import Dialect, number
 
 __all__ = ["SqlCells", "Steps", "holds", "is_any", "spelled"]
 
 
-_MOST_IN = 3  # of more values DuckDB makes a join for each IN, and takes seconds to plan hundreds of them
-_LONGEST = 50  # bytes of a name within a name; Postgres cuts them off at 63
+_MOST_IN = 3  # for longer lists, DuckDB plans a join for each IN, which takes seconds for hundreds of them
+_LONGEST = 50  # maximum bytes of a column name within an alias; Postgres truncates names to 63 bytes
 
 
 class SqlCells:
-    """The cells that a query asks for, each worked out once.
+    """Prepared columns of a query, each computed once.
 
-    They are "named" by a step before, written out "inside" the expression, or "raw": columns without missing cells.
+    They are aliases of a previous step ("named"), written into the expression ("inside"), or the columns themselves,
+    which then must have no missing values ("raw").
     """
 
     def __init__(self, dialect: Dialect, how: str = "named") -> None:
@@ -28,7 +29,7 @@ class SqlCells:
         self._used: set[str] = set()
 
     def named(self, column: str, expression: str, *, raw: str | None = None) -> str:
-        """What stands for an expression of a column."""
+        """Return the SQL that refers to an expression of a column."""
         if self.how == "raw":
             return raw or self.dialect.identifier(column)
         if self.how == "inside":
@@ -39,10 +40,10 @@ class SqlCells:
         return self._found[key]
 
     def _free(self, column: str) -> str:
-        """A name with a space, which no step of a query has."""
+        """Return an unused alias; it has a space, unlike the names of other steps."""
         base = f"cw {column}" if len(column.encode()) <= _LONGEST else "cw"
         name, n = base, 1
-        while name.casefold() in self._used or name == "cw":  # some databases take A for a
+        while name.casefold() in self._used or name == "cw":  # some databases ignore the case of names
             n += 1
             name = f"{base} {n}"
         self._used.add(name.casefold())
@@ -50,36 +51,36 @@ class SqlCells:
 
     @property
     def definitions(self) -> dict[str, str]:
-        """Each name and the expression behind it."""
+        """Aliases and their expressions."""
         return {name: expression for (_, expression), name in self._found.items()}
 
-    # -- kinds of cells ----------------------------------------------------------------
+    # -- types of columns --------------------------------------------------------------
 
     def number(self, column: str, less: float = 0.0) -> str:
-        """A number, less another; NULL where there is none."""
+        """Return a numeric column minus a constant; NULL where it is missing."""
         d = self.dialect
         x = d.cast(d.identifier(column), "double")
         away = x if less == 0 else f"{x} - {number(less)}"
         return self.named(column, f"CASE WHEN {d.finite(x)} THEN {away} END")
 
     def name(self, column: str, values: Sequence[Any]) -> str:
-        """A name as something that can be compared with its values; NULL where it is missing."""
-        d, kind = self.dialect, kind_of(values)
+        """Return a nominal column in a form that can be compared with its values; NULL where it is missing."""
+        d, kind = self.dialect, value_type(values)
         x = d.identifier(column)
-        if kind in ("text", "time"):
-            return self.named(column, d.exact_text(x), raw=d.cast(x, "text") if kind == "time" else x)
-        if kind == "truth":
+        if kind in ("text", "date"):
+            return self.named(column, d.exact_text(x), raw=d.cast(x, "text") if kind == "date" else x)
+        if kind == "boolean":
             return self.named(column, x)
         double = d.cast(x, "double")
         return self.named(column, f"CASE WHEN {d.finite(double)} THEN {double if kind == 'number' else x} END")
 
     def of(self, n: Number, less: float) -> str:
-        """A number of a row, less another."""
+        """Return a number of a row minus a constant."""
         if n.values is None:
             return self.number(n.column, less)
         d = self.dialect
         x = d.exact_text(d.identifier(n.column))
-        if kind_of(n.values) not in ("text", "time"):
+        if value_type(n.values) not in ("text", "date"):
             x = d.identifier(n.column)
         one = is_one_of(d, x, (n.value,), n.values)
         rest = tuple(v for v in n.values if v != n.value)
@@ -88,10 +89,10 @@ class SqlCells:
 
 
 def spelled(d: Dialect, value: Any, kind: str) -> list[str]:
-    """A value as SQL; a point in time in all ways in which databases write it."""
+    """Return a value as SQL; a date in all formats in which databases write it."""
     if kind == "number":
         return [d.real(float(value))]
-    found = time_of(value) if kind == "time" else None
+    found = time_of(value) if kind == "date" else None
     if found is None:
         return [d.literal(value)]
     text = found.isoformat(" ")
@@ -102,13 +103,13 @@ def spelled(d: Dialect, value: Any, kind: str) -> list[str]:
 
 
 def is_one_of(d: Dialect, cell: str, values: Sequence[Any], domain: Sequence[Any]) -> str:
-    """Whether a cell has one of some values; what they are compared as is told by the whole domain."""
-    kind = kind_of(domain)
+    """Return the condition that a column has one of some values; the domain determines the type of comparison."""
+    kind = value_type(domain)
     return is_any(d, cell, [text for value in values for text in spelled(d, value, kind)])
 
 
 def is_any(d: Dialect, cell: str, texts: Sequence[str]) -> str:
-    """Whether a cell is one of some values that are written already."""
+    """Return the condition that a column has one of some SQL literals."""
     if len(texts) <= 1:
         return f"{cell} = {texts[0]}" if texts else "1 = 0"
     if d.name == "duckdb" and len(texts) > _MOST_IN:
@@ -117,7 +118,7 @@ def is_any(d: Dialect, cell: str, texts: Sequence[str]) -> str:
 
 
 def holds(test: Test, cells: SqlCells) -> str:
-    """A test as SQL; of a missing cell it does not hold, unless it asks for one."""
+    """Return a test as an SQL condition; it fails for a missing value, unless it tests for missing values."""
     d = cells.dialect
     if test.domain is not None:
         cell = cells.name(test.column, test.domain)
@@ -134,7 +135,7 @@ def holds(test: Test, cells: SqlCells) -> str:
 
 
 class Steps:
-    """A query in steps: cells made ready, then whatever is added, then all columns of the table and the answer."""
+    """Query of common table expressions: prepared columns, further steps, then all columns and the prediction."""
 
     def __init__(self, table: str, dialect: str) -> None:
         self.dialect = Dialect(dialect)
@@ -142,14 +143,14 @@ class Steps:
         self.cells = SqlCells(self.dialect)
         self._tables: list[str] = []
         self._steps: list[str] = []
-        self._last, self._on_the_way = "cw_cells", list[str]()
+        self._last, self._intermediate = "cw_cells", list[str]()
 
     def look_up(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """A small table to be joined with."""
+        """Add a table of constants for a join."""
         self._tables.append(self.dialect.values(name, columns, rows))
 
     def add(self, name: str, columns: Mapping[str, str], joins: Sequence[str] = (), *, once: bool = False) -> None:
-        """A step that adds columns to those before it; `once` if the next step names them more than once."""
+        """Add a step with further columns; `once` if the next step refers to them more than once."""
         joined = "".join(f"\n  LEFT JOIN {join}" for join in joins)
         every = "cw_r.*" if joins else "*"
         source = f"{self._last} AS cw_r{joined}" if joins else self._last
@@ -158,10 +159,10 @@ class Steps:
             f"{name} AS {self.dialect.once if once else ''}(\n  SELECT {every},\n{cells}\n  FROM {source}\n)"
         )
         self._last = name
-        self._on_the_way += columns
+        self._intermediate += columns
 
     def text(self, given: Mapping[str, str]) -> str:
-        """The query, with the columns that it gives beside those of the table."""
+        """Return the query; `given` has the columns that it adds to those of the table."""
         ready = self.cells.definitions
         row = "cw_row" if self.dialect.name == "postgres" else "*"
         source = f"{self.table} AS cw_row" if self.dialect.name == "postgres" else self.table
@@ -171,11 +172,11 @@ class Steps:
         answer = ",\n".join(
             f"  {expression} AS {self.dialect.identifier(name)}" for name, expression in given.items()
         )
-        return f"WITH {head}\nSELECT {self._every([*ready, *self._on_the_way])},\n{answer}\nFROM {self._last}"
+        return f"WITH {head}\nSELECT {self._every([*ready, *self._intermediate])},\n{answer}\nFROM {self._last}"
 
     def _every(self, helpers: Sequence[str]) -> str:
-        """The table's own columns; SQLite knows no way to leave out those that came on the way."""
-        words = {"duckdb": "* EXCLUDE", "spark": "* EXCEPT"}
+        """Select the columns of the table; SQLite has no syntax to exclude the intermediate columns."""
+        exclude = {"duckdb": "* EXCLUDE", "spark": "* EXCEPT"}.get(self.dialect.name)
         if self.dialect.name == "postgres":
             return "(cw_row).*"
-        return f"{words[self.dialect.name]} ({', '.join(helpers)})" if self.dialect.name in words and helpers else "*"
+        return f"{exclude} ({', '.join(helpers)})" if exclude and helpers else "*"

@@ -1,4 +1,4 @@
-"""Names and values as SQL writes them: whatever they hold, they are data."""
+"""SQL dialects: quoted identifiers, literals and functions."""
 
 from __future__ import annotations
 
@@ -15,13 +15,18 @@ from countwise.errors import OptionError, did_you_mean, listed
 __all__ = ["DIALECTS", "LEAST", "Dialect", "added", "number"]
 
 DIALECTS = ("duckdb", "postgres", "spark", "sqlite")
-LEAST = -1.7976931348623157e308  # the least double: below it there is only what cannot be
-_SIDE_BY_SIDE = 40  # numbers that are added up in one go; databases read only so many operators deep
+LEAST = -1.7976931348623157e308  # the least double; only minus infinity, an impossible class, is less
+_SIDE_BY_SIDE = 40  # maximum number of operands of a flat sum; databases limit the depth of expressions
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """Whose SQL.
+    """An SQL dialect.
+
+    Parameters
+    ----------
+    name : {'duckdb', 'postgres', 'spark', 'sqlite'}, default='duckdb'
+        Name of the dialect.
 
     Examples
     --------
@@ -37,21 +42,24 @@ class Dialect:
     def __post_init__(self) -> None:
         if self.name not in DIALECTS:
             raise OptionError(
-                f"dialect={self.name!r} is unknown.",
-                hint=did_you_mean(self.name, DIALECTS) or f"give {listed(DIALECTS)}.",
+                f"The SQL dialect {self.name!r} is not supported.",
+                hint=did_you_mean(self.name, DIALECTS) or f"use one of {listed(DIALECTS)}.",
             )
 
     # -- names ------------------------------------------------------------------------
 
     def identifier(self, name: str) -> str:
-        """The name of a column or table, quoted."""
+        """Quote the name of a column or table."""
         mark = "`" if self.name == "spark" else '"'
         if "\0" in name:
-            raise OptionError(f"{name!r} cannot be the name of a column in SQL.", hint="rename it.")
+            raise OptionError(
+                f"{name!r} cannot be the name of a column or table in SQL, because it contains a NUL character.",
+                hint="rename the column or table.",
+            )
         return f"{mark}{name.replace(mark, 2 * mark)}{mark}"
 
     def table(self, name: str) -> str:
-        """The name of a table: parts between dots are schemas; a part in quotes may hold dots itself.
+        """Quote the name of a table; dots separate schemas, unless they are within quotes.
 
         Examples
         --------
@@ -63,7 +71,7 @@ class Dialect:
         while True:
             part, rest = _first_part(rest)
             if not part:
-                raise OptionError(f"{name!r} is no name of a table.", hint="give NAME or SCHEMA.NAME.")
+                raise OptionError(f"{name!r} is not a valid table name.", hint="pass NAME or SCHEMA.NAME.")
             parts.append(self.identifier(part))
             if not rest:
                 return ".".join(parts)
@@ -72,7 +80,7 @@ class Dialect:
     # -- values -----------------------------------------------------------------------
 
     def literal(self, value: Any) -> str:
-        """A value: a text in quotes, a number in brackets where it is negative."""
+        """Return a value as SQL: a quoted string, or a number, in parentheses if it is negative."""
         if value is None:
             return "NULL"
         if isinstance(value, bool | np.bool_):
@@ -83,16 +91,19 @@ class Dialect:
             return self.real(float(value))
         text = value.isoformat() if isinstance(value, datetime.date) else str(value)
         if "\0" in text:
-            raise OptionError(f"{value!r} cannot be written as SQL.", hint="texts of SQL hold no zero bytes.")
-        if self.name == "spark":  # it reads escapes in its texts
+            raise OptionError(
+                f"{value!r} cannot be written in SQL, because it contains a NUL character.",
+                hint="remove the NUL characters from the data and fit again.",
+            )
+        if self.name == "spark":  # its strings have escape sequences
             return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
         quoted = "'" + text.replace("'", "''") + "'"
-        if self.name == "postgres" and "\\" in text:  # whether it reads escapes is a setting, but not in these
+        if self.name == "postgres" and "\\" in text:  # E'...' does not depend on standard_conforming_strings
             return "E" + quoted.replace("\\", "\\\\")
         return quoted
 
     def real(self, x: float) -> str:
-        """A double, also one that is infinite."""
+        """Return a double, which may be infinite, as SQL."""
         if math.isinf(x):
             sign = "-" if x < 0 else ""
             return f"({sign}9e999)" if self.name == "sqlite" else self.cast(f"'{sign}Infinity'", "double")
@@ -101,58 +112,60 @@ class Dialect:
     # -- expressions ------------------------------------------------------------------
 
     def cast(self, expression: str, kind: str) -> str:
-        """An expression as a "double" or a "text"."""
-        word = {
+        """Cast an expression to "double" or "text"."""
+        sql_type = {
             "duckdb": {"double": "DOUBLE", "text": "TEXT"},
             "postgres": {"double": "FLOAT8", "text": "TEXT"},
             "spark": {"double": "DOUBLE", "text": "STRING"},
             "sqlite": {"double": "REAL", "text": "TEXT"},
         }[self.name][kind]
-        return f"{expression}::{word}" if self.name in ("duckdb", "postgres") else f"CAST({expression} AS {word})"
+        if self.name in ("duckdb", "postgres"):
+            return f"{expression}::{sql_type}"
+        return f"CAST({expression} AS {sql_type})"
 
     def exact_text(self, column: str) -> str:
-        """A column as text that is compared letter by letter, whatever collation it was declared with."""
+        """Cast a column to text with a binary collation, whatever its own collation is."""
         ending = {"duckdb": ' COLLATE "C"', "postgres": ' COLLATE "C"', "sqlite": " COLLATE BINARY"}
         return self.cast(column, "text") + ending.get(self.name, "")
 
     def finite(self, expression: str) -> str:
-        """Whether a double is a number: to most databases NaN is larger than all of them.
+        """Return the condition that a double is finite; most databases treat NaN as larger than any number.
 
-        DuckDB takes comparisons for settled by the least and largest value that a Parquet file tells, where NaN is
-        not counted. Postgres takes the square of a number beyond 1e154 for an error.
+        DuckDB decides comparisons by the minimum and maximum in the statistics of a Parquet file, which ignore NaN.
+        Postgres raises an error for the square of a number greater than 1e154.
         """
         if self.name == "duckdb":
             return f"ISFINITE({expression})"
         return f"ABS({expression}) < {'1e100' if self.name == 'postgres' else '1e308'}"
 
     def greatest(self, expressions: Sequence[str]) -> str:
-        """The largest of some numbers."""
+        """Return the maximum of several numbers."""
         return f"{'MAX' if self.name == 'sqlite' else 'GREATEST'}({', '.join(expressions)})"
 
     def power(self, exponent: str) -> str:
-        """E to some power that is at most 0; Postgres takes a result that is too small for an error."""
+        """Return exp of an exponent <= 0; Postgres raises an error for an underflow."""
         if self.name == "postgres":
             return f"CASE WHEN {exponent} > (-700e0) THEN EXP({exponent}) ELSE 0e0 END"
         return f"EXP({exponent})"
 
     def rounded(self, expression: str, digits: int) -> str:
-        """A double rounded; Postgres rounds decimals alone."""
+        """Round a double; Postgres can round only decimals to digits."""
         inner = f"{expression}::NUMERIC" if self.name == "postgres" else expression
         return f"ROUND({inner}, {digits})"
 
     @property
     def once(self) -> str:
-        """What keeps a database from working an expression out again wherever it is named."""
+        """Keyword that makes a database compute a common table expression only once."""
         return "MATERIALIZED " if self.name in ("postgres", "sqlite") else ""
 
     def values(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-        """A small table within a query."""
-        cells = ",\n  ".join(f"({', '.join(row)})" for row in rows)
-        return f"{name}({', '.join(columns)}) AS (VALUES\n  {cells}\n)"
+        """Return a common table expression with constant rows."""
+        tuples = ",\n  ".join(f"({', '.join(row)})" for row in rows)
+        return f"{name}({', '.join(columns)}) AS (VALUES\n  {tuples}\n)"
 
 
 def _first_part(name: str) -> tuple[str, str]:
-    """The first part of the name of a table, and what stands behind it."""
+    """Split off the first part of a table name."""
     mark = name[:1]
     if mark not in ('"', "`"):
         part, dot, rest = name.partition(".")
@@ -165,21 +178,21 @@ def _first_part(name: str) -> tuple[str, str]:
             end += 1
         end += 1
     rest = name[end + 1 :]
-    if end >= len(name) or rest == "." or rest[:1] not in ("", "."):  # no quotes, but a name that starts with one
+    if end >= len(name) or rest == "." or rest[:1] not in ("", "."):  # an unquoted name that begins with a quote
         part, dot, rest = name.partition(".")
         return part, dot + rest
     return name[1:end].replace(2 * mark, mark), rest
 
 
 def number(x: float) -> str:
-    """A double; never a decimal, and never a minus that could meet another."""
-    text = repr(float(x) or 0.0).removesuffix(".0")  # zero has no sign
+    """Return a double as SQL, in exponent notation (not a decimal), and in parentheses if it is negative."""
+    text = repr(float(x) or 0.0).removesuffix(".0")  # no negative zero
     text = text if "e" in text else f"{text}e0"
     return f"({text})" if x < 0 else text
 
 
 def added(parts: Sequence[str], between: str = " + ") -> str:
-    """A sum; a long one in brackets, so that no database finds it too deep."""
+    """Join expressions to a sum; a long sum gets parentheses that limit its depth."""
     found = list(parts)
     while len(found) > _SIDE_BY_SIDE:
         found = [f"({between.join(found[i : i + _SIDE_BY_SIDE])})" for i in range(0, len(found), _SIDE_BY_SIDE)]
