@@ -1,4 +1,4 @@
-"""Run all benchmarks, or the given cases: python benchmarks/run.py [--write] [numeric nominal strings mixed kernels text small cuts filters forward pairs distributions discriminants bandwidths line rows trees mixed_trees tree_memory neighbors points edits pebls tables ordering climbing searching marginals classes engine growth cluster curve leave_one_out folds cold]"""
+"""Run all benchmarks, or the given cases: python benchmarks/run.py [--write] [glass_box numeric nominal strings mixed kernels text small cuts filters forward pairs distributions discriminants bandwidths line rows trees mixed_trees tree_memory neighbors points edits pebls tables ordering climbing searching marginals classes engine growth cluster curve leave_one_out folds cold]"""
 
 from __future__ import annotations
 

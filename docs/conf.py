@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import importlib
 import inspect
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -147,8 +148,10 @@ def _write(name: str, lines: list[str]) -> None:
 
 def _mathml(self: Any, node: nodes.Element) -> None:
     """Formulas as MathML: browsers draw it without a script."""
-    block = isinstance(node, nodes.math_block)
-    formula = convert(node.astext(), display="block" if block else "inline")
+    block, text = isinstance(node, nodes.math_block), node.astext()
+    if "\\" not in text:  # the formula of a docstring, in Unicode: its words are text
+        text = re.sub(r"[A-Za-z]{2,}(?: [a-z]{2,})* ?", r"\\text{\g<0>}", text)
+    formula = convert(text, display="block" if block else "inline")
     self.body.append(f'<div class="formula">{formula}</div>' if block else formula)
     raise nodes.SkipNode
 

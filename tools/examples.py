@@ -85,6 +85,8 @@ def _run_python(text: str, names: dict[str, Any], start: int, label: str) -> lis
     test = doctest.DocTestParser().get_doctest(text, names, label, None, 0)
     runner = _Runner()
     runner.run(test, out=lambda text: None, clear_globs=False)
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
     names.update(test.globs)
     failures = []
     for example, got in runner.failed:

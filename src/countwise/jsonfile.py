@@ -38,6 +38,7 @@ MAX_BYTES = 1 << 31
 _MAX_DEPTH = 24
 _MAX_DIGITS = 400
 _LEFTOVER = ".countwise-partial"
+_WRITTEN = "pass a file that was written by countwise.save or countwise train."
 
 
 def enveloped(body: str) -> bytes:
@@ -70,14 +71,16 @@ def checked(raw: bytes, place: Path) -> dict[str, Any]:
     try:
         text = raw.decode()
     except UnicodeDecodeError:
-        raise ModelFileError(f"{place} is not a model file: it is not UTF-8 text.") from None
+        raise ModelFileError(f"{place} is not a model file: it is not UTF-8 text.", hint=_WRITTEN) from None
     limit_depth(text, place)
     try:
         document = json.loads(text, parse_int=_integer, parse_float=_number, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"{place} is not a model file, or it is damaged: {error}.") from None
+        raise ModelFileError(
+            f"{place} is not a model file, or it is damaged: it cannot be parsed as JSON ({error}).", hint=_WRITTEN
+        ) from None
     if not isinstance(document, dict) or "countwise" not in document:
-        raise ModelFileError(f"{place} is not a Countwise model file.")
+        raise ModelFileError(f"{place} is not a Countwise model file.", hint=_WRITTEN)
     if document["countwise"] not in _READS:
         raise ModelFileError(
             f"{place} has format {document['countwise']!r}; this version reads formats 1 and 2.",
@@ -85,7 +88,10 @@ def checked(raw: bytes, place: Path) -> dict[str, Any]:
         )
     head = f'{{"countwise":{document["countwise"]},"sha256":"{document.get("sha256")}","model":'
     if not text.startswith(head) or _digest(text[len(head) :].rstrip("\n")[:-1]) != document.get("sha256"):
-        raise ModelFileError(f"{place} was changed or damaged: its checksum does not match.")
+        raise ModelFileError(
+            f"{place} was changed or damaged: its checksum does not match.",
+            hint="restore the file from a backup, or train the model again.",
+        )
     content: dict[str, Any] = document["model"]
     return content
 
@@ -139,7 +145,8 @@ def write_whole(place: Path, data: bytes) -> None:
             leftover.unlink(missing_ok=True)
         handle, partial = tempfile.mkstemp(prefix=f".{place.name}.", suffix=_LEFTOVER, dir=folder)
     except OSError as error:
-        raise ModelFileError(f"{place} cannot be written: {error.strerror}.") from None
+        reason = error.strerror if folder.is_dir() else f"the folder {str(folder)!r} does not exist"
+        raise ModelFileError(f"{place} cannot be written: {reason}.") from None
     try:
         with os.fdopen(handle, "wb") as out:
             out.write(data)

@@ -108,7 +108,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     14
     """
     place = Path(path)
-    content = read_checked(place, hint="train a model with countwise train FILE -y TARGET.")
+    content = read_checked(place, hint="check the path, or write a model file with countwise.save.")
     try:
         return _build(content)
     except ModelFileError:
@@ -128,7 +128,10 @@ def _is_plain(value: Any) -> bool:
 def _content(model: Any) -> dict[str, Any]:
     kind = registry.kind_of(model)
     if kind is None:
-        raise ModelFileError(f"{type(model).__name__} cannot be saved as a model file.")
+        raise ModelFileError(
+            f"An object of type {type(model).__name__} cannot be saved as a model file.",
+            hint="pass a fitted model; a CaseBase has its own method save.",
+        )
     model._check_fitted()
     return {
         "kind": kind,
@@ -173,7 +176,10 @@ def _class_of(name: Any) -> tuple[Any, registry.Kind]:
     if name == "CaseBase":
         raise ModelFileError("The file contains a case base, not a model.", hint="use CaseBase.load.")
     if name not in registry.KINDS:
-        raise ModelFileError(f"Model type {name!r} is unknown to this version of Countwise.")
+        raise ModelFileError(
+            f"Model type {name!r} is unknown to this version of Countwise.",
+            hint="use the version of Countwise that wrote the file, or train again.",
+        )
     kind = registry.KINDS[name]
     return registry.class_of(kind), kind
 

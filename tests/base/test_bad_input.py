@@ -488,7 +488,7 @@ def test_a_value_outside_a_declared_domain_names_row_value_and_domain():
         "'n', 's'",
         kind=UnseenValueError,
     )
-    assert "add the value to the declared domain" in text or "did you mean" in text
+    assert "add it to the declared domain" in text or "did you mean" in text
     categories = pd.Series(["n", "s", "n", "s"], dtype=pd.CategoricalDtype(["n", "s"], ordered=True))
     model = NaiveBayesClassifier().fit(pd.DataFrame({"wind": categories}), Y)
     refused(

@@ -75,10 +75,10 @@ def test_the_winner_of_a_grid_search_can_be_saved(tmp_path):
 
 def test_a_tally_that_lost_digits_says_so_after_a_file_too(tmp_path):
     far = np.column_stack([X[:, 0] + 1e6 * (np.arange(60) >= 30), X[:, 1]])
-    with pytest.warns(DataWarning, match="Most of the data was forgotten"):
+    with pytest.warns(DataWarning, match="Far larger values were forgotten"):
         model = DiscriminantClassifier().fit(far, Y).forget(far[30:], Y[30:])
     countwise.save(model, tmp_path / "worn.json")
-    with pytest.warns(DataWarning, match="Most of the data was forgotten"):
+    with pytest.warns(DataWarning, match="Far larger values were forgotten"):
         again = countwise.load(tmp_path / "worn.json")
     assert isinstance(again.tallies_["row"], Scatter)
     assert again.tallies_["row"].worn
@@ -88,9 +88,9 @@ def test_settings_changed_after_a_fit_do_not_mix_with_what_was_learned():
     own = DiscriminantClassifier("own").fit(X, Y).set_params(covariance="shared")
     with pytest.raises(OptionError, match="quadratic"):
         own.logistic_form()
-    with pytest.raises(TableError, match="call fit again"):
+    with pytest.raises(TableError, match="call fit with all rows"):
         DiscriminantClassifier().fit(X, Y).set_params(shrinkage="auto").partial_fit(X, Y)
-    with pytest.raises(TableError, match="call fit again"):
+    with pytest.raises(TableError, match="call fit with all rows"):
         PrototypeClassifier().fit(X, Y).set_params(metric="manhattan").partial_fit(X, Y)
     nearest = PrototypeClassifier().fit(X, Y)
     before = nearest.distances(X)

@@ -6,7 +6,7 @@ import click
 import pytest
 
 from countwise.cli import group
-from countwise.cli._hints import with_options
+from countwise.cli._hints import message_with_options, with_options
 
 
 def context(name: str, **params: str) -> click.Context:
@@ -39,6 +39,23 @@ def context(name: str, **params: str) -> click.Context:
 )
 def test_python_arguments_become_options(name, kind, hint, shown):
     assert with_options(hint, context(name, **({} if kind is None else {"kind": kind}))) == shown
+
+
+@pytest.mark.parametrize(
+    ("kind", "message", "shown"),
+    [
+        ("naive-bayes", "smoothing must be a number.", "--smoothing must be a number."),
+        ("naive-bayes", "distributions refers to column 'a'.", "--distribution refers to column 'a'."),
+        ("naive-bayes", "missing refers to column 'a'.", "--missing refers to column 'a'."),
+        ("tree", "max_depth must be 0, or None, not 'a'.", "--option max_depth must be 0, or none, not 'a'."),
+        ("neighbors", "weights must be 'uniform'.", "--option weights must be 'uniform'."),
+        ("tree", "types refers to column 'a'.", "--types refers to column 'a'."),
+        ("tree", "'smoothing' is numeric.", "'smoothing' is numeric."),
+        ("tree", "foo must be a number.", "foo must be a number."),
+    ],
+)
+def test_a_message_begins_with_the_option(kind, message, shown):
+    assert message_with_options(message, context("train", kind=kind)) == shown
 
 
 def test_parameters_of_a_trained_model_are_options_of_train():

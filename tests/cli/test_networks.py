@@ -47,9 +47,9 @@ def test_a_net_is_learned_shown_asked_and_drawn(folder):
     options = ("--option", "structure=ordering,criterion=k2,order=play;outlook;temperature;humidity;wind")
     told = run("train", "tennis.csv", "--model", "net", "-o", "net.json", *options, cwd=folder).stdout
     assert "temperature ← play, outlook" in told
-    assert "k2 -63.743" in told
-    asked = run("ask", "net.json", "play", "--given", "outlook=Overcast", cwd=folder).stdout
-    assert asked.startswith("P(play | outlook = Overcast)")
+    assert "K2 -63.743" in told
+    queried = run("ask", "net.json", "play", "--given", "outlook=Overcast", cwd=folder).stdout
+    assert queried.startswith("P(play | outlook = Overcast)")
     run("show", "net.json", "--svg", "net.svg", cwd=folder)
     assert ET.parse(folder / "net.svg").getroot().tag.endswith("svg")
     tables = json.loads(run("show", "net.json", "--json", cwd=folder).stdout)

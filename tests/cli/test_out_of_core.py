@@ -94,7 +94,7 @@ def test_auto_takes_duckdb_for_large_parquet_and_memory_else(folder, tmp_path, m
 
     files = sorted(folder.glob("*.parquet"))
     asked = (("k", "w"), None, "auto")
-    assert "memory on at most" in _engines.trained(NaiveBayesClassifier(), files, "y", *asked, None)
+    assert "memory, in chunks of at most" in _engines.trained(NaiveBayesClassifier(), files, "y", *asked, None)
     monkeypatch.setattr(_engines, "LARGE", 1)
     assert "DuckDB" in _engines.trained(NaiveBayesClassifier(), files, "y", *asked, None)
     assert "memory limit of 350 MB" in _engines.trained(NaiveBayesClassifier(), files, "y", *asked, 500 * 10**6)
@@ -104,12 +104,12 @@ def test_auto_takes_duckdb_for_large_parquet_and_memory_else(folder, tmp_path, m
     assert "memory" in _engines.trained(NaiveBayesClassifier(), [folder / "rows.csv"], "y", *asked, None)
     assert capsys.readouterr().err == ""
     model = RoteClassifier()
-    assert "memory on all rows at once" in _engines.trained(model, files, "y", *asked, None)
+    assert "memory, all rows at once" in _engines.trained(model, files, "y", *asked, None)
     assert "Note: DuckDB cannot train this model; it is trained in memory." in capsys.readouterr().err
     assert model.n_rows_ == table()["y"].notna().sum()
     monkeypatch.setitem(sys.modules, "duckdb", None)
     monkeypatch.setattr(_engines, "find_spec", lambda name: None)
-    assert "memory on at most" in _engines.trained(NaiveBayesClassifier(), files, "y", *asked, None)
+    assert "memory, in chunks of at most" in _engines.trained(NaiveBayesClassifier(), files, "y", *asked, None)
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ DIALECT = {
     r"spreads? of|the spread": "standard deviation, variance",
     r"who is best|what is told": "say it directly",
     r"cells? that (?:is|are) (?:not )?there": "missing, observed",
-    r"colour|behaviour|neighbour|labelled|modelled|discretis|normalis|optimis(?:e|ing|ation)|recognis|centre": "American spelling",
+    r"colour|behaviour|neighbour|labelled|modelled|discretis|normalis|optimis(?:e|ing|ation)|centre": "American",
 }  # fmt: skip
 PATTERNS = {
     re.compile(rf"\b(?:{words})", re.I) if "colour" in words else re.compile(rf"\b(?:{words})\b", re.I): cure

@@ -174,7 +174,7 @@ def test_one_row_and_dates_as_names(engine, tmp_path):
         (lambda r: NaiveBayesClassifier().fit(r, np.zeros(3)), TableError, "must be one of its columns"),
         (lambda r: NaiveBayesClassifier().fit(r), TableError, "requires y to be passed"),
         (lambda r: ParzenClassifier().fit(r, "y"), RowsRefused, "needs the rows"),
-        (lambda r: NeighborsClassifier().fit(r, "y"), RowsRefused, r"X is an engine table \(3 rows\)"),
+        (lambda r: NeighborsClassifier().fit(r, "y"), RowsRefused, r"the table is in an engine \(3 rows\)"),
         (lambda r: NaiveBayesClassifier().fit(r, "y").predict(r), RowsRefused, "predict_frame"),
         (
             lambda r: NaiveBayesClassifier({"t": "multinomial"}, types={"t": "text"}).fit(r, "y"),

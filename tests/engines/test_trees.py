@@ -216,7 +216,7 @@ def test_what_needs_rows_is_refused_with_their_number_and_the_way_round(lazy):
             TreeClassifier(thresholds="binned", types={"na'me": "text"}),
             r"words of the text column \"na'me\".*400 rows.*drop",
         ),
-        (RuleClassifier(), r"needs the rows in memory, but X is an engine table \(400 rows\)"),
+        (RuleClassifier(), r"needs the rows in memory, but the table is in an engine \(400 rows\)"),
     ):
         with pytest.raises(RowsRefused, match=told):
             model.fit(lazy(frame), "y")

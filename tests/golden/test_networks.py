@@ -48,8 +48,8 @@ def test_all_examples_of_networks_are_here():
 def test_answers_are_those_of_the_worked_example(case):
     net = fitted(case)
     for query in case.get("query", []):
-        answer = net.query(query["asked"], query["given"])
-        marginal = net.marginals(query["given"])[query["asked"]]
+        answer = net.query(query["queried"], query["given"])
+        marginal = net.marginals(query["given"])[query["queried"]]
         for value, exact in query["answer"].items():
             assert answer[value] == pytest.approx(number(exact), abs=1e-12)
             assert marginal[value] == pytest.approx(number(exact), abs=1e-12)
@@ -60,7 +60,7 @@ def test_sampling_approaches_the_worked_example(method):
     case = CASES["g54_tennis_network"]
     net = fitted(case)
     for query in case["query"]:
-        answer = net.query(query["asked"], query["given"], method=method, n=40_000)
+        answer = net.query(query["queried"], query["given"], method=method, n=40_000)
         for value, exact in query["answer"].items():
             assert abs(answer[value] - number(exact)) < 4 * answer.errors[value]
             assert answer.errors[value] < 0.02

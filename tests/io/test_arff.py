@@ -201,7 +201,10 @@ def test_a_date_that_does_not_exist_or_fit_is_refused(bad):
 
 HEAD = "@relation r\n@attribute outlook {sunny, overcast, rainy}\n@attribute t numeric\n@data\n"
 BAD = {
-    "outside the domain": (HEAD + "sunny,1\nsuny,2\n", r"Line 6 .*'outlook' is 'suny', which is not one of the declared values 's"),
+    "outside the domain": (
+        HEAD + "sunny,1\nsuny,2\n",
+        r"Line 6 .*'outlook' is 'suny', which is not one of the declared values 's",
+    ),
     "near the domain": (HEAD + "suny,2\n", r"'overcast', 'rainy'\. Hint: did you mean 'sunny'\?"),
     "another case": (HEAD + "Sunny,1\n", r"'outlook' is 'Sunny'.*did you mean 'sunny'"),
     "outside in a sparse row": (HEAD + "\n{1 2}\n{0 foggy}\n", r"Line 7 .*'foggy'"),

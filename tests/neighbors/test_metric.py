@@ -102,10 +102,10 @@ def test_a_metric_that_is_not_fitted_does_not_answer():
 
 
 def test_infinity_is_refused_by_name():
-    with pytest.raises(TableError, match="contains infinity: 'b' is -?inf in row 1"):
+    with pytest.raises(TableError, match=r"contains infinity: 'b' is -?inf in row 1"):
         DistanceMetric().fit({"a": [1.0, 2.0], "b": [1.0, math.inf]})
     metric = DistanceMetric().fit({"a": [1.0, 2.0], "b": [1.0, 2.0]})
-    with pytest.raises(TableError, match="contains infinity: 'a' is -?inf in row 0"):
+    with pytest.raises(TableError, match=r"contains infinity: 'a' is -?inf in row 0"):
         metric.pairwise({"a": [-math.inf], "b": [0.0]})
 
 

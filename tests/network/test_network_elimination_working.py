@@ -45,8 +45,8 @@ ASIA = Net(
 )  # fmt: skip
 
 
-def asked_of_joint(net: Net, asked: list[str], known: dict[str, str]) -> dict[tuple[str, ...], float]:
-    """P(asked | known) by adding up the whole joint."""
+def joint_posterior(net: Net, queried: list[str], known: dict[str, str]) -> dict[tuple[str, ...], float]:
+    """P(queried | known) by adding up the whole joint."""
     names = list(net.graph)
     domain = [net.attributes[name].values for name in names]
     found: dict[tuple[str, ...], float] = {}
@@ -55,7 +55,7 @@ def asked_of_joint(net: Net, asked: list[str], known: dict[str, str]) -> dict[tu
         if any(at[name] != value for name, value in known.items()):
             continue
         p = math.prod(cpt(net, name, at) for name in names)
-        key = tuple(at[name] for name in asked)
+        key = tuple(at[name] for name in queried)
         found[key] = found.get(key, 0.0) + p
     total = sum(found.values())
     return {key: p / total for key, p in found.items()} if total else {}
@@ -80,7 +80,7 @@ def read(label: str, net: Net, at: dict[str, str], made: dict[str, dict[tuple[st
     return made[head][tuple(at[v] for v in inner.split(", "))]
 
 
-def recheck(told: Account, net: Net, asked: list[str]) -> None:
+def recheck(told: Account, net: Net, queried: list[str]) -> None:
     """Recompute every product and sum that is told, from nothing but the tables of the network."""
     made: dict[str, dict[tuple[str, ...], float]] = {}
     for section in (*steps(told), told.sections[-1]):
@@ -107,53 +107,53 @@ def recheck(told: Account, net: Net, asked: list[str]) -> None:
     last = told.sections[-1].table
     products = last["product"] if "product" in last else last[list(last)[-2]]
     np.testing.assert_allclose(last[list(last)[-1]], np.array(products) / sum(products), rtol=1e-12)
-    assert [name for name in last if name in net.graph] == asked
+    assert [name for name in last if name in net.graph] == queried
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_every_number_of_a_told_query_can_be_recomputed_and_the_answer_is_the_joint_s(seed):
     rng = np.random.default_rng(seed)
     names = list(ASIA.graph)
-    asked = [str(name) for name in rng.permutation(names)[: 1 + seed % 2]]
-    known = {name: YES[rng.integers(2)] for name in names if name not in asked and rng.random() < 0.3}
-    wanted = asked_of_joint(ASIA, asked, known)
+    queried = [str(name) for name in rng.permutation(names)[: 1 + seed % 2]]
+    known = {name: YES[rng.integers(2)] for name in names if name not in queried and rng.random() < 0.3}
+    wanted = joint_posterior(ASIA, queried, known)
     if not wanted:
         with pytest.raises(CountwiseError, match="probability 0"):
-            explain_elimination(ASIA, asked, known)
+            explain_elimination(ASIA, queried, known)
         return
-    told = explain_elimination(ASIA, asked, known)
-    keys = {key if len(asked) > 1 else key[0]: p for key, p in wanted.items()}
+    told = explain_elimination(ASIA, queried, known)
+    keys = {key if len(queried) > 1 else key[0]: p for key, p in wanted.items()}
     assert told.posterior == pytest.approx(keys, rel=1e-10, abs=1e-15)
     np.testing.assert_allclose(
-        list(told.posterior.values()), ASIA.query(asked, known).ravel(), rtol=1e-10, atol=1e-15
+        list(told.posterior.values()), ASIA.query(queried, known).ravel(), rtol=1e-10, atol=1e-15
     )
     assert told.value == max(told.posterior.values())
-    recheck(told, ASIA, asked)
+    recheck(told, ASIA, queried)
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_what_is_left_out_says_nothing_of_what_is_asked(seed):
     rng = np.random.default_rng(seed)
     names = list(ASIA.graph)
-    asked = str(rng.choice(names))
+    queried = str(rng.choice(names))
     known = {"tub": "yes", "either": "no"}  # impossible
-    while not asked_of_joint(ASIA, [asked], known):
-        known = {name: YES[rng.integers(2)] for name in names if name != asked and rng.random() < 0.35}
-    told = explain_elimination(ASIA, asked, known)
+    while not joint_posterior(ASIA, [queried], known):
+        known = {name: YES[rng.integers(2)] for name in names if name != queried and rng.random() < 0.35}
+    told = explain_elimination(ASIA, queried, known)
     lines = "\n".join(told.sections[0].lines)
     barren = re.search(r"barren \(.*\): (.*)\.", lines)
     apart = re.search(r"d-separated from .*: (.*)\.", lines)
     idle = re.search(r"The evidence on (.*) has no effect", lines)
     summed = re.search(r"the sum over (.*?) of ", lines)
     sets = [set(found[1].split(", ")) if found else set() for found in (barren, apart, summed)]
-    # each node has one place: asked, known, summed over, barren, or d-separated
-    assert sorted([asked, *known, *itertools.chain(*sets)]) == sorted(names)
+    # each node has one place: queried, known, summed over, barren, or d-separated
+    assert sorted([queried, *known, *itertools.chain(*sets)]) == sorted(names)
     below = {name: {n for n in names if name in ASIA.graph.ancestors([n])} for name in names}
-    assert sets[0] == {name for name in names if not below[name] & {asked, *known}}
-    assert all(ASIA.graph.d_separated(asked, name, list(known)) for name in sets[1])
+    assert sets[0] == {name for name in names if not below[name] & {queried, *known}}
+    assert all(ASIA.graph.d_separated(queried, name, list(known)) for name in sets[1])
     for name in set(idle[1].split(", ")) if idle else set():
         rest = {k: v for k, v in known.items() if k != name}
-        np.testing.assert_allclose(ASIA.query(asked, rest), ASIA.query(asked, known), rtol=1e-10)
+        np.testing.assert_allclose(ASIA.query(queried, rest), ASIA.query(queried, known), rtol=1e-10)
 
 
 def test_the_text_holds_the_answer_to_the_printed_figures():
@@ -196,7 +196,7 @@ def test_soft_evidence_is_a_factor_of_its_own_that_counts_once():
     weights = {"yes": 0.7, "no": 0.2}
     total = {
         value: sum(
-            asked_of_joint(ASIA, ["lung", "either"], {"dysp": "yes"})[value, seen] * weights[seen] for seen in YES
+            joint_posterior(ASIA, ["lung", "either"], {"dysp": "yes"})[value, seen] * weights[seen] for seen in YES
         )
         for value in YES
     }
@@ -238,7 +238,10 @@ def test_a_number_whose_parent_is_known_says_nothing_of_others():
     net = Net(graph, other, {**net.tables, "other": np.array([[0.9, 0.1], [0.4, 0.6]])}, net.densities)
     told = explain_elimination(net, "other", {"side": "right", "x": 4.5})
     assert told.posterior == pytest.approx({"yes": 0.4, "no": 0.6})
-    assert "The evidence on x has no effect: it is d-separated given the other evidence." in told.sections[0].lines
+    assert (
+        "The evidence on x has no effect: it is d-separated from other given the other evidence."
+        in told.sections[0].lines
+    )
     assert told.sections[0].lines[-1].endswith("of other: P(side = right), p(x = 4.5 | side = right).")
 
 
@@ -347,7 +350,7 @@ def test_a_telling_is_text_page_formula_frame_and_plain_data():
     assert json.loads(json.dumps(told.to_dict()))["posterior"] == pytest.approx({"yes": 0.5, "no": 0.5})
 
 
-def test_what_cannot_be_asked_is_refused_as_by_the_network():
+def test_what_cannot_be_queried_is_refused_as_by_the_network():
     with pytest.raises(CountwiseError, match="'lung' is part of the evidence"):
         explain_elimination(ASIA, "lung", {"lung": "yes"})
     with pytest.raises(CountwiseError, match="no node 'lnug'"):
@@ -377,10 +380,10 @@ def test_an_earthquake_explains_the_alarm_away():
     net = alarm_net()
     told = explaining_away(net, "burglary", {"alarm": "yes"}, "earthquake")
     known = [{}, {"earthquake": "yes"}, {"alarm": "yes"}, {"alarm": "yes", "earthquake": "yes"}]
-    wanted = [asked_of_joint(net, ["burglary"], which)["yes",] for which in known]
+    wanted = [joint_posterior(net, ["burglary"], which)["yes",] for which in known]
     table = told.sections[0].table
     assert table["P(burglary = yes)"] == pytest.approx(wanted, rel=1e-10)
-    assert table["known"] == ["nothing", "earthquake = yes", "alarm = yes", "alarm = yes, earthquake = yes"]
+    assert table["evidence"] == ["none", "earthquake = yes", "alarm = yes", "alarm = yes, earthquake = yes"]
     assert told.value == pytest.approx(wanted[3])
     assert told.answer == (
         f"earthquake = yes explains alarm = yes away: "
@@ -398,18 +401,20 @@ def test_news_of_the_other_cause_explain_away_too():
 
 def test_the_other_value_of_a_cause_does_the_opposite():
     told = explaining_away(alarm_net(), "burglary", {"alarm": "yes"}, {"earthquake": "no"})
-    assert told.answer.startswith("No, the opposite: earthquake = no makes burglary = yes even more probable; ")
+    assert told.answer.startswith("earthquake = no does not explain alarm = yes away. On the contrary, P(")
     assert " rises from " in told.answer
 
 
 def test_a_cause_against_which_the_effect_speaks_is_not_explained_away():
     told = explaining_away(alarm_net(), {"burglary": "no"}, {"alarm": "yes"}, "earthquake")
-    assert told.answer.startswith("No: alarm = yes does not make burglary = no more probable (99.9 % to ")
+    assert told.answer.startswith(
+        "There is nothing to explain away: alarm = yes does not make burglary = no more probable (from 99.9 % to "
+    )
 
 
 def test_what_is_separated_explains_nothing():
     told = explaining_away(ASIA, "lung", {"smoke": "yes"}, "bronc")
-    assert told.answer == ("No: given smoke = yes, bronc = yes does not change P(lung = yes), which stays at 10.0 %.")
+    assert told.answer == "bronc = yes does not explain smoke = yes away: P(lung = yes) stays at 10.0 %."
     assert told.sections[0].lines == ("lung and bronc are d-separated given smoke, but not without evidence.",)
     told = explaining_away(ASIA, "lung", {"dysp": "yes"}, "bronc")
     assert told.sections[0].lines == ("lung and bronc are not d-separated, whether dysp is observed or not.",)

@@ -1,4 +1,4 @@
-"""BayesNetwork: by hand, from data, both; what can be asked, and what is refused."""
+"""BayesNetwork: by hand, from data, both; what can be queried, and what is refused."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ def test_twenty_queries_of_asia_are_those_of_the_joint(asia):
     asia.query("asia")
     joint = joint_of(asia)
     rng = np.random.default_rng(0)
-    asked = 0
-    while asked < 20:
+    n_queries = 0
+    while n_queries < 20:
         names = rng.permutation(ORDER)
         given = {n: str(rng.choice(["yes", "no"])) for n in names[1 : 1 + rng.integers(1, 4)]}
         p_given = sum(
@@ -83,7 +83,7 @@ def test_twenty_queries_of_asia_are_those_of_the_joint(asia):
                 asia.query(names[0], given)
             continue
         answer = asia.query(names[0], given)
-        asked += 1
+        n_queries += 1
         assert answer == pytest.approx(asked_of(joint, names[0], given), abs=1e-12)
         assert asia.marginals(given)[names[0]] == pytest.approx(dict(answer), abs=1e-12)
         p_given = sum(
@@ -133,9 +133,9 @@ def test_joint_queries_and_soft_evidence(asia):
     assert both["yes", "yes"] + both["yes", "no"] == pytest.approx(alone["yes"], abs=1e-14)
     for node in ORDER:  # with children or without: the weights count once
         given = {node: {"yes": 0.7, "no": 0.3}, "dysp": "yes"} if node != "dysp" else {node: {"yes": 2, "no": 1}}
-        for asked, answer in asia.marginals(given).items():
-            if asked != "dysp" or node == "dysp":
-                assert asia.query(asked, given) == pytest.approx(dict(answer), abs=1e-12)
+        for queried, answer in asia.marginals(given).items():
+            if queried != "dysp" or node == "dysp":
+                assert asia.query(queried, given) == pytest.approx(dict(answer), abs=1e-12)
     soft = asia.query("lung", {"xray": {"yes": 3, "no": 1}})
     yes, no = asia.query("lung", {"xray": "yes"}), asia.query("lung", {"xray": "no"})
     p = asia.query("xray")
@@ -293,7 +293,7 @@ def test_numbers_are_gaussian_kernel_poisson_or_held_by_their_ranges():
         {"g": ["k"], "p": ["k"], "h": ["g", "k"], "s": ["r"]},
         distributions={"p": "poisson", "r": Binned([2.5, 5.0, 7.5])},
     ).fit(frame)
-    assert net.query("g", {"k": "one"}) == pytest.approx({"mean": 3, "deviation": 1}, abs=0.1)
+    assert net.query("g", {"k": "one"}) == pytest.approx({"mean": 3, "sd": 1}, abs=0.1)
     assert net.query("p", {"k": "one"})["mean"] == pytest.approx(6, abs=0.2)
     slopes = net.net_.densities["h"].slope[:, 0]
     assert slopes == pytest.approx([2, 2], abs=0.1)
@@ -310,8 +310,8 @@ def test_numbers_are_gaussian_kernel_poisson_or_held_by_their_ranges():
 def test_the_mean_of_a_node_with_a_kernel_density_is_that_of_its_values():
     rows = {"k": ["a", "a", "b", "b", "b"], "x": [1.0, 3.0, 5.0, 6.0, 10.0]}
     net = BayesNetwork([("k", "x")], distributions={"x": {"kind": "kernel", "bandwidth": 2.0}}).fit(rows)
-    assert net.query("x", {"k": "a"}) == pytest.approx({"mean": 2, "deviation": np.sqrt(1 + 4)})
-    assert net.query("x", {"k": "b"}) == pytest.approx({"mean": 7, "deviation": np.sqrt(14 / 3 + 4)})
+    assert net.query("x", {"k": "a"}) == pytest.approx({"mean": 2, "sd": np.sqrt(1 + 4)})
+    assert net.query("x", {"k": "b"}) == pytest.approx({"mean": 7, "sd": np.sqrt(14 / 3 + 4)})
 
 
 def test_a_search_finds_lines_between_numbers_and_no_arc_from_numbers_to_names():
@@ -533,7 +533,7 @@ def test_what_is_wrong_is_told(work, told):
 
 
 @pytest.mark.parametrize(
-    ("asked", "given", "told"),
+    ("queried", "given", "told"),
     [
         ("lungs", {}, "no node 'lungs'. Hint: did you mean 'lung'"),
         ("lung", {"smok": "yes"}, "no node 'smok'. Hint: did you mean 'smoke'"),
@@ -541,12 +541,12 @@ def test_what_is_wrong_is_told(work, told):
         ("lung", {"either": "no", "lung": "yes"}, "is part of the evidence"),
         ("xray", {"either": "no", "tub": "yes"}, "probability 0"),
         ("lung", {"smoke": {"yes": -1}}, "Soft evidence"),
-        ([], {}, "The query names no node"),
+        ([], {}, "The query contains no node"),
     ],
 )
-def test_what_cannot_be_asked_is_told(asia, asked, given, told):
+def test_what_cannot_be_queried_is_told(asia, queried, given, told):
     with pytest.raises(OptionError, match=told):
-        asia.query(asked, given)
+        asia.query(queried, given)
 
 
 def test_an_unknown_way_to_ask_is_told(asia):

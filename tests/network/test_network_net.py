@@ -1,4 +1,4 @@
-"""Networks asked: exact answers against the whole joint, and what cannot be asked."""
+"""Networks queried: exact answers against the whole joint, and what cannot be queried."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_a_number_with_nominal_parents_is_evidence_like_any_other():
 
 
 @pytest.mark.parametrize(
-    ("asked", "known", "told"),
+    ("queried", "known", "told"),
     [
         ("lungs", {}, "did you mean 'lung'"),
         ("lung", {"xrai": "yes"}, "did you mean 'xray'"),
@@ -147,6 +147,6 @@ def test_a_number_with_nominal_parents_is_evidence_like_any_other():
         ("lung", {"xray": [1.0]}, "Soft evidence"),
     ],
 )
-def test_what_cannot_be_asked_is_told(asked, known, told):
+def test_what_cannot_be_queried_is_told(queried, known, told):
     with pytest.raises(CountwiseError, match=told):
-        ASIA.query(asked, known)
+        ASIA.query(queried, known)

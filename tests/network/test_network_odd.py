@@ -207,12 +207,12 @@ def test_a_number_is_told_from_soft_evidence_in_any_form():
 
 
 @pytest.mark.parametrize(
-    ("asked", "given", "told"), [("c", "d", "must be a mapping"), ("c", ["d"], "must be a mapping"), (3, None, "3")]
+    ("queried", "given", "told"), [("c", "d", "must be a mapping"), ("c", ["d"], "must be a mapping"), (3, None, "3")]
 )
-def test_questions_of_another_kind_are_told(asked, given, told):
+def test_questions_of_another_kind_are_told(queried, given, told):
     net = BayesNetwork().add_node("c", ["u", "v"], [0.3, 0.7]).add_node("d", ["u", "v"], [0.3, 0.7])
     with pytest.raises(OptionError, match=told):
-        net.query(asked, given)
+        net.query(queried, given)
 
 
 # -- structure ---------------------------------------------------------------------------------------------------

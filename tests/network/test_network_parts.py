@@ -78,8 +78,8 @@ def test_elimination_and_the_junction_tree_agree_with_the_whole_joint(seed):
     for v in rest:
         wanted = part.sum(axis=tuple(i for i, w in enumerate(rest) if w != v)) / part.sum()
         np.testing.assert_allclose(found[v], wanted, rtol=0, atol=1e-13)
-        asked = Elimination([f.given(known) for f in factors], [v]).result
-        np.testing.assert_allclose(asked.table / asked.table.sum(), wanted, rtol=0, atol=1e-13)
+        queried = Elimination([f.given(known) for f in factors], [v]).result
+        np.testing.assert_allclose(queried.table / queried.table.sum(), wanted, rtol=0, atol=1e-13)
     largest = Elimination([f.given(known) for f in factors], [], largest=True)
     best = largest.explanation()
     assert float(largest.result.table) == pytest.approx(part.max(), rel=1e-12)
@@ -318,7 +318,7 @@ def test_the_marginal_likelihood_is_the_product_of_predictions():
 @pytest.mark.parametrize("method", [likelihood_weighting, gibbs])
 def test_samples_lie_within_four_standard_errors(method):
     """A hundred queries of networks without zeros; the seeds are fixed."""
-    asked = 0
+    n_queries = 0
     for seed in range(60):
         rng = np.random.default_rng(seed)
         graph, sizes, _ = random_network(rng)
@@ -335,8 +335,8 @@ def test_samples_lie_within_four_standard_errors(method):
             found = method(graph, tables, v, known, 4000, seed=seed)
             assert (np.abs(found.probabilities - exact) <= 4 * found.errors + 1e-12).all(), (seed, v)
             assert found.effective <= 4000 + 1e-9
-            asked += 1
-    assert asked >= 100
+            n_queries += 1
+    assert n_queries >= 100
 
 
 @pytest.mark.parametrize("method", [likelihood_weighting, gibbs])

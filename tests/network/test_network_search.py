@@ -43,20 +43,20 @@ def families(table: Table, score: str = "bic") -> Families:
 def test_families_counted_together_are_those_counted_alone(weights):
     table = drawn(weights=weights)
     together = families(table)
-    asked = [("a", ()), ("b", ("a",)), ("c", ("b", "a")), ("c", ("b", "e")), ("g", ("c", "b", "a")), ("g", ("f",))]
-    for (child, parents), found in zip(asked, together.tables(asked), strict=True):
+    queried = [("a", ()), ("b", ("a",)), ("c", ("b", "a")), ("c", ("b", "e")), ("g", ("c", "b", "a")), ("g", ("f",))]
+    for (child, parents), found in zip(queried, together.tables(queried), strict=True):
         axes = tuple(together.attributes[name] for name in (*parents, child))
         np.testing.assert_allclose(found, Counts(axes).fill(table).table, rtol=0 if weights != "f8" else 1e-14)
-    assert together.counted == len(asked)
+    assert together.counted == len(queried)
 
 
 @pytest.mark.parametrize("score", SCORES)
 def test_scores_of_many_are_those_of_each(score):
-    asked = [("a", ("b",)), ("a", ("c",)), ("b", ("c", "a")), ("a", ()), ("d", ("g",)), ("a", ("b",))]
+    queried = [("a", ("b",)), ("a", ("c",)), ("b", ("c", "a")), ("a", ()), ("d", ("g",)), ("a", ("b",))]
     together, alone = families(drawn(), score), families(drawn(), score)
-    found = together.many(asked)
-    assert found == pytest.approx([alone.of(*one) for one in asked], rel=1e-13)
-    assert found == pytest.approx([family_score(alone.counts(*one), score) for one in asked], rel=1e-13)
+    found = together.many(queried)
+    assert found == pytest.approx([alone.of(*one) for one in queried], rel=1e-13)
+    assert found == pytest.approx([family_score(alone.counts(*one), score) for one in queried], rel=1e-13)
     assert together.counted == len(together.known) == 5
 
 
@@ -67,10 +67,10 @@ def test_a_table_without_cells_or_rows_scores_nothing():
 
 
 def test_parts_that_do_not_fit_into_memory_at_once_are_counted_one_after_the_other(monkeypatch):
-    asked = [("g", (a, b)) for a in "abc" for b in "def"]
-    whole = families(drawn()).many(asked)
+    queried = [("g", (a, b)) for a in "abc" for b in "def"]
+    whole = families(drawn()).many(queried)
     monkeypatch.setattr("countwise.network.family_scores._AT_ONCE", 1000)
-    assert families(drawn()).many(asked) == whole
+    assert families(drawn()).many(queried) == whole
 
 
 def test_too_large_a_table_is_refused():
@@ -89,9 +89,9 @@ class Told(Families):
     def __init__(self, scores: dict[str, dict[str, float]]) -> None:
         self.scores = scores
 
-    def many(self, asked: Sequence[tuple[str, Sequence[str]]]) -> list[float]:
+    def many(self, wanted: Sequence[tuple[str, Sequence[str]]]) -> list[float]:
         return [
-            self.scores.get(child, {}).get("".join(sorted(parents)), -9.0 * len(parents)) for child, parents in asked
+            self.scores.get(child, {}).get("".join(sorted(parents)), -9.0 * len(parents)) for child, parents in wanted
         ]
 
 

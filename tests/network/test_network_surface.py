@@ -83,7 +83,7 @@ def test_a_summary_names_rows_arcs_score_and_parents(kind):
     model = fitted(kind)
     lines = model.summary().split("\n")
     told = "14 rows, 5 attributes: " if kind is BayesNetwork else "14 rows, 4 attributes; play: "
-    assert lines[0] == f"{told}network with 7 arcs, bic {model.found_.score:.6g}"
+    assert lines[0] == f"{told}network with 7 arcs, BIC {model.found_.score:.6g}"
     assert "  wind ← play, outlook" in lines
     assert len(lines) == 6
     assert by_hand().summary() == "0 rows, 2 attributes: network with 1 arc\n  rain\n  wet ← rain"

@@ -383,18 +383,18 @@ def test_joint_queries_are_those_of_pyagrum_and_pgmpy(seed):
     net = Random(seed)
     ours, bn, model = net.ours(), net.agrum(), net.pgmpy()
     known = {v: w for v, w in evidence(net, soft=False).items() if v not in list(net.values)[:3]}
-    asked = list(net.values)[:3]
-    table = np.array(list(ours.query(asked, known).values())).reshape([len(net.values[v]) for v in asked])
+    queried = list(net.values)[:3]
+    table = np.array(list(ours.query(queried, known).values())).reshape([len(net.values[v]) for v in queried])
     lazy = gum.LazyPropagation(bn)
-    lazy.addJointTarget(set(asked))
+    lazy.addJointTarget(set(queried))
     lazy.setEvidence(known)
     lazy.makeInference()
-    joint = lazy.jointPosterior(set(asked))
+    joint = lazy.jointPosterior(set(queried))
     names = list(reversed(joint.names))
-    theirs = joint.toarray().transpose([names.index(v) for v in asked])
+    theirs = joint.toarray().transpose([names.index(v) for v in queried])
     np.testing.assert_allclose(table, theirs, rtol=0, atol=1e-12)
-    answer = VariableElimination(model).query(asked, evidence=known, show_progress=False)
-    theirs = answer.values.transpose([answer.variables.index(v) for v in asked])
+    answer = VariableElimination(model).query(queried, evidence=known, show_progress=False)
+    theirs = answer.values.transpose([answer.variables.index(v) for v in queried])
     np.testing.assert_allclose(table, theirs, rtol=0, atol=1e-12)
 
 

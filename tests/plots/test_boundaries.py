@@ -477,7 +477,7 @@ def test_rows_of_which_none_can_be_drawn_are_refused():
     X = {"a": [1.0, None], "b": [None, 1.0]}
     with pytest.raises(TableError, match="nothing to draw"):
         compare_boundaries(NaiveBayesClassifier(), X, [0, 1], ("a", "b"))
-    with pytest.raises(TableError, match="contains infinity: 'a' is -?inf in row 1"):
+    with pytest.raises(TableError, match=r"contains infinity: 'a' is -?inf in row 1"):
         compare_boundaries(NaiveBayesClassifier(), {"a": [1.0, np.inf], "b": [2.0, 1.0]}, [0, 1])
 
 

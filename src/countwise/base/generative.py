@@ -127,8 +127,9 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         except (TypeError, ValueError):
             raise OptionError(f"prior must be {k} probabilities, not {self.prior!r}.") from None
         if prior.shape != (k,) or (prior < 0).any() or not np.isclose(prior.sum(), 1, rtol=0, atol=1e-8):
+            sums = f" Their sum is {prior.sum():g}." if prior.shape == (k,) and (prior >= 0).all() else ""
             raise OptionError(
-                f"prior must be {k} probabilities that sum to 1, one for each of {listed(self.target_.values)}."
+                f"prior must be {k} probabilities that sum to 1, one for each of {listed(self.target_.values)}.{sums}"
             )
         return prior
 

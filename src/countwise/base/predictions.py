@@ -73,17 +73,19 @@ class Predictions:
     accuracy : float
         The proportion of rows predicted correctly.
     balanced_accuracy : float
-        The mean of the accuracies of the classes.
+        The mean over the classes of the proportion of their rows predicted correctly.
     log_loss : float
         The mean of -log P(true class | row).
     zeros : int
         The number of rows whose true class has probability 0.
     brier : float
-        The Brier score.
+        The Brier score: the mean squared difference between the probability of a class and the outcome (0 or 1). For
+        more than two classes it is summed over the classes.
     roc_auc : float
-        The area under the ROC curve.
+        The area under the ROC curve; for more than two classes the mean over the classes, one against the rest.
     calibration_error : float
-        The expected calibration error over ten bins.
+        The expected calibration error: the mean absolute difference between the probability of the predicted class
+        and the accuracy, over ten bins of equal width.
     table : ndarray of shape (n_classes, n_classes)
         The confusion matrix: rows are true classes, columns predicted classes.
 

@@ -21,7 +21,7 @@ from countwise.data.frames import Frame
 from countwise.data.schema import Schema
 from countwise.data.text import Text
 from countwise.data.vectors import Vector
-from countwise.errors import CountwiseError, TableError, TooFewRows
+from countwise.errors import CountwiseError, TableError, TooFewRows, UnseenValueError
 from countwise.jsonfile import plain
 from countwise.sources import EnginePart, Memory, open_parts
 from countwise.tallies import Request, Rows, Scatter, Values, add_all, tally_from
@@ -145,7 +145,12 @@ class TallyModel(Model):
         """Subtract rows from the tallies; a value or class that was never counted is an error."""
         target = self._matching_target(part.known)
         fixed = Nominal(target.name, target.values, grows=False) if isinstance(part, Memory) else target
-        counted = part.count(self.schema_, fixed, self._requests, type(self).__name__, learn=False)
+        try:
+            counted = part.count(self.schema_, fixed, self._requests, type(self).__name__, learn=False)
+        except UnseenValueError as error:
+            near = error.hint if error.hint and error.hint.startswith("did you mean") else None
+            hint = near or "forget only rows that were passed to fit or partial_fit."
+            raise UnseenValueError(error.message, hint=hint, row=error.row) from None
         self.tallies_ = {name: tally - counted.tallies[name] for name, tally in self.tallies_.items()}
         self.n_rows_ -= counted.n_rows
 
@@ -249,7 +254,9 @@ class TallyModel(Model):
             if part.n_rows or isinstance(part, EnginePart):
                 self._learn_part(part)
         if not n_rows:
-            raise TableError("The table is empty; at least one row with a target is needed.")
+            raise TableError(
+                "The table is empty or its target is missing in every row; at least one row with a target is needed."
+            )
         self.n_left_out_ += skipped
         note_skipped(skipped, n_rows + skipped, name)
         note_identifiers(self.schema_, self.n_rows_)
@@ -343,6 +350,11 @@ class TallyModel(Model):
     def _join(self, schema: Schema, target: Nominal, tallies: Mapping[str, Any]) -> None:
         for name, tally in self.tallies_.items():
             other = tallies.get(name)
+            if other is None and name in self.schema_:
+                raise TableError(
+                    f"The rows cannot be combined: only one of the two parts has a column {name!r}.",
+                    hint="use the same columns for both.",
+                )
             if type(other) is not type(tally) or getattr(other, "higher", None) != getattr(tally, "higher", None):
                 raise TableError(
                     f"The rows cannot be combined: {name!r} is counted differently in the two parts.",

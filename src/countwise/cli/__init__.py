@@ -75,7 +75,7 @@ def group() -> None:
 
 
 def _with_options_in_hints(run: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a command so that the hints of its errors name options instead of Python arguments."""
+    """Wrap a command so that the messages and hints of its errors name options instead of Python arguments."""
 
     @wraps(run)
     def wrapped(*args: Any, **settings: Any) -> Any:
@@ -84,12 +84,13 @@ def _with_options_in_hints(run: Callable[..., Any]) -> Callable[..., Any]:
         except ValueError as error:
             from countwise.errors import CountwiseError
 
-            if not isinstance(error, CountwiseError) or error.hint is None:
+            if not isinstance(error, CountwiseError):
                 raise
-            from countwise.cli._hints import with_options
+            from countwise.cli._hints import message_with_options, with_options
 
-            hint = with_options(error.hint, click.get_current_context())
-            raise type(error)(error.message, hint, error.row) from error
+            context = click.get_current_context()
+            hint = None if error.hint is None else with_options(error.hint, context)
+            raise type(error)(message_with_options(error.message, context), hint, error.row) from error
 
     return wrapped
 
@@ -126,7 +127,7 @@ def _failed(error: Exception) -> int:
         click.echo("Error: Not enough memory for this table.", err=True)
         return 1
     if isinstance(error, OSError):
-        click.echo(f"Error: {error.filename or 'file'}: {error.strerror or error}", err=True)
+        click.echo(f"Error: {error.filename or 'file'}: {error.strerror or error}.", err=True)
         return 1
     raise error
 

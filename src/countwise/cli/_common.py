@@ -33,6 +33,7 @@ __all__ = [
     "output_file",
     "pairs",
     "plain",
+    "predictor_from",
     "progress_bar",
     "refuse_same",
     "row_from",
@@ -51,11 +52,13 @@ types_option = click.option(
     "--types",
     multiple=True,
     metavar="COLUMN=TYPE",
-    help="Type of a column: nominal, ordinal, numeric, count, text or boolean. By default, types are inferred from "
-    "the values. Can be repeated.",
+    help="Type of a column: nominal, ordinal (in numerical or alphabetical order), numeric, count, text or boolean. "
+    "By default, types are inferred from the values. Can be repeated, or separated by commas.",
 )
 weights_option = click.option("--weights", metavar="COLUMN", help="Column with the weight of each row.")
-drop_option = click.option("--drop", multiple=True, metavar="COLUMN", help="Column to ignore. Can be repeated.")
+drop_option = click.option(
+    "--drop", multiple=True, metavar="COLUMN", help="Column to ignore. Can be repeated, or separated by commas."
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 dialect_option = click.option(
     "--dialect",
@@ -73,7 +76,8 @@ def pairs(texts: tuple[str, ...], option: str) -> dict[str, str]:
         for part in re.findall(r'(?:"[^"]*"|[^,"]|")+', text):
             name, equals, value = part.partition("=")
             if not equals:
-                raise click.UsageError(f"{option} must be NAME=VALUE, not {part!r}.")
+                form = "COLUMN=TYPE" if option == "--types" else "NAME=VALUE"
+                raise click.UsageError(f"{option} must be {form}, not {part!r}.")
             if name.strip() in found:
                 raise click.UsageError(f"{option} sets {name.strip()!r} twice.")
             value = value.strip()
@@ -150,6 +154,19 @@ def network_from(path: str) -> Any:
     return fitted
 
 
+def predictor_from(path: str) -> Any:
+    """Load a model that predicts a target; a Bayesian network without a target is an error."""
+    from countwise.modelfile import load
+
+    fitted = load(path)
+    if not hasattr(fitted, "predict"):
+        raise OptionError(
+            f"{path} is a model without a target, so it makes no predictions.",
+            hint="use countwise ask for a Bayesian network, or train a classifier with -y.",
+        )
+    return fitted
+
+
 @contextmanager
 def progress_bar(title: str, total: int | None = None) -> Iterator[None]:
     """Show a progress bar if standard error is a terminal and the work takes more than a second."""
@@ -209,7 +226,7 @@ def existing(path: str) -> Path:
     from pathlib import Path
 
     if not Path(path).exists():
-        raise ReadError(f"The file {path!r} does not exist.")
+        raise ReadError(f"The file {path!r} does not exist.", hint="check the spelling and the working directory.")
     return Path(path)
 
 
@@ -235,6 +252,8 @@ def left(names: Iterable[str], target: str | None, drop: tuple[str, ...], files:
                 f"{files[0]} has no column {name!r}.",
                 hint=did_you_mean(name, names) or f"use one of {listed(names)}.",
             )
+    if target in drop:
+        raise click.UsageError(f"--drop must not contain the target {target!r}.")
     return [name for name in names if name not in drop]
 
 

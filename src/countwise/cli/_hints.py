@@ -1,4 +1,4 @@
-"""Translation of hints: ``types={'age': 'nominal'}`` becomes ``--types age=nominal``."""
+"""Translation of messages and hints: ``types={'age': 'nominal'}`` becomes ``--types age=nominal``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 
 from countwise.registry import KINDS, class_of, kind_of_word
 
-__all__ = ["with_options"]
+__all__ = ["message_with_options", "with_options"]
 
 _RENAMED = {
     "n_bins": "bins",
@@ -18,7 +18,28 @@ _RENAMED = {
     "random_state": "seed",
     "sample_weight": "weights",
     "scoring": "score",
+    "train_sizes": "sizes",
 }
+# Phrases about Python that have another form on the command line, where tables are files in UTF-8.
+_PHRASES = {
+    "None or NaN": "an empty field",
+    "replace it with NaN if the value is missing, else with": "leave the field empty if the value is missing, else "
+    "write",
+    "pass the encoding of the file, for example encoding='latin-1' or encoding='cp1252'": "convert the file to UTF-8",
+    "pass encoding='utf-16-le' if the file is UTF-16 without a byte order mark": "convert the file to UTF-8",
+    "check the line, or pass the right separator and quote": "correct the line",
+    "correct the line, or pass quote=None to read quotation marks as ordinary characters": "correct the line",
+    "rename one of the columns, or pass names=[...]": "rename one of the columns",
+    "or write a model file with countwise.save": "or train a model with countwise train FILE -y TARGET",
+    "pass a file that was written by countwise.save or countwise train": "use a file written by countwise train",
+    "use a regressor or attribute_scores(..., target='number')": "use countwise train --model regression-tree or "
+    "countwise rank --number",
+    "or `forget` to remove rows": "or countwise forget to remove rows",
+    "pass one number for each row": "use a numeric column for --weights",
+    "use pairs of the classes": "use CLASS:PREDICTION=COST with the classes",
+}
+_DROP = re.compile(r"\bdrop the column\b(?! with)")
+_SUBJECT = re.compile(r"([a-z_]+)(?= (?:must|refers|has no|contains|is empty|takes|cannot)\b)")
 _MAPPING = re.compile(r"(?<![\w(.])(\w+)=\{(?:'([^']*)'|(\w+)|\.\.\.): (?:'([^']*)'|\w+)\}")
 _VALUES = re.compile(r"(?<![\w(.])(\w+)=('[^']*'|-?[0-9.]*[0-9]|True|False)((?:, '[^']*')*(?: or '[^']*')?)")
 
@@ -28,11 +49,7 @@ def with_options(text: str, context: click.Context) -> str:
 
     An argument without an option is not changed. Missing values are empty fields of a file, not None or NaN.
     """
-    options = {name for parameter in context.command.params for name in parameter.opts + parameter.secondary_opts}
-    kind = context.params.get("kind")
-    prefix, own = "--option ", _parameters([kind]) if kind and "--option" in options else set()
-    if "model" in context.params and "--option" not in options:  # a parameter of a model that is already trained
-        prefix, own = "countwise train --option ", _parameters([model.word for model in KINDS.values() if model.word])
+    options, kind, prefix, own = _scope(context)
 
     def mapping(found: re.Match[str]) -> str:
         name, column, value = found[1], found[2] or found[3] or "COLUMN", found[4] or "VALUE"
@@ -50,7 +67,40 @@ def with_options(text: str, context: click.Context) -> str:
         more = re.sub(r"'([^']*)'", lambda other: option + other[1], found[3])
         return option + ("" if option.startswith("--no-") else found[2].strip("'")) + more
 
-    return _VALUES.sub(values, _MAPPING.sub(mapping, text)).replace("None or NaN", "an empty field")
+    for phrase, other in _PHRASES.items():
+        text = text.replace(phrase, other)
+    if "--drop" in options:
+        text = _DROP.sub("drop the column with --drop", text)
+    return _VALUES.sub(values, _MAPPING.sub(mapping, text))
+
+
+def message_with_options(text: str, context: click.Context) -> str:
+    """Replace the Python argument that a message begins with by an option: ``max_depth must be an integer >= 0``."""
+    options, kind, prefix, own = _scope(context)
+    text = text.replace("passed to `sample_weight`", "of --weights")
+    found = _SUBJECT.match(text)
+    if found is None:
+        return text
+    name, rest = found[1], text[found.end() :]
+    if name == "distributions" and kind == "naive-bayes":
+        return f"--distribution{rest}"
+    if name == "missing" and kind == "naive-bayes":
+        return f"--missing{rest}"
+    if name == "weights" and name in own:  # weights of neighbors; --weights has those of the rows
+        option = prefix + name
+    else:
+        option = (_option(name, "", kind, options, own, prefix) or name).rstrip(" =")
+    return option + (rest.replace("None", "none") if option.startswith("--option ") else rest)
+
+
+def _scope(context: click.Context) -> tuple[set[str], Any, str, set[str]]:
+    """Return the options of a command, its type of model, and the prefix and the names of the model's parameters."""
+    options = {name for parameter in context.command.params for name in parameter.opts + parameter.secondary_opts}
+    kind = context.params.get("kind")
+    if "model" in context.params and "--option" not in options:  # a parameter of a model that is already trained
+        words = [model.word for model in KINDS.values() if model.word]
+        return options, kind, "countwise train --option ", _parameters(words)
+    return options, kind, "--option ", _parameters([kind]) if kind and "--option" in options else set()
 
 
 def _option(name: str, value: str, kind: Any, options: set[str], own: set[str], prefix: str) -> str | None:

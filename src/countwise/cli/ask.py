@@ -14,18 +14,32 @@ __all__ = ["command"]
 @click.command("ask")
 @click.argument("model")
 @click.argument("nodes", nargs=-1)
-@click.option("--given", "given", multiple=True, metavar="NAME=VALUE,…", help="Observed values of nodes (evidence).")
+@click.option(
+    "--given",
+    "given",
+    multiple=True,
+    metavar="NAME=VALUE,…",
+    help="Evidence: the observed values of nodes. Can be repeated.",
+)
 @click.option(
     "--method",
     default="exact",
     show_default=True,
     type=click.Choice(["exact", "likelihood_weighting", "gibbs"]),
-    help="Inference method. The sampling methods report standard errors.",
+    help="Inference method. likelihood_weighting and gibbs draw samples and report standard errors.",
 )
-@click.option("-n", "n", default=10_000, show_default=True, help="Number of samples, for sampling methods.")
-@click.option("--explain", is_flag=True, help="Show the steps of variable elimination.")
-@click.option("--most-probable", is_flag=True, help="Show the most probable joint assignment of all nodes.")
-@click.option("--svg", default=None, metavar="FILE", help="Write a drawing of the network with the evidence marked.")
+@click.option(
+    "-n", "n", default=10_000, show_default=True, help="Number of samples of likelihood_weighting and gibbs."
+)
+@click.option("--explain", is_flag=True, help="Show the computation by variable elimination, step by step.")
+@click.option(
+    "--most-probable",
+    is_flag=True,
+    help="Show the most probable joint assignment of all nominal nodes without evidence.",
+)
+@click.option(
+    "--svg", default=None, metavar="FILE", help="Write a drawing of the network and its posterior probabilities."
+)
 @json_option
 def command(
     model: str,
@@ -40,7 +54,9 @@ def command(
 ) -> None:
     """Compute P(NODES | evidence) in a Bayesian network.
 
-    MODEL is a model file or a BIF file. Without NODES, the distribution of each node is shown.
+    MODEL is a model file of countwise train --model net or network, or a BIF file. Several NODES give their joint
+    distribution. A numeric node gives its mean and standard deviation. Without NODES, the distribution of each
+    nominal node is shown.
 
     \b
     Examples:
@@ -104,9 +120,9 @@ def _typed(fitted: Any, texts: dict[str, str]) -> dict[str, Any]:
 def _plain(result: Any) -> dict[str, Any]:
     probabilities = {", ".join(map(str, k)) if isinstance(k, tuple) else str(k): v for k, v in result.items()}
     if result.errors is None:
-        return {"asked": result.asked, "method": result.method, "probabilities": probabilities}
+        return {"query": result.query, "method": result.method, "probabilities": probabilities}
     return {
-        "asked": result.asked,
+        "query": result.query,
         "method": result.method,
         "probabilities": probabilities,
         "errors": {str(k): v for k, v in result.errors.items()},

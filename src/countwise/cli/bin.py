@@ -23,13 +23,14 @@ __all__ = ["command"]
     multiple=True,
     metavar="[COLUMN=]METHOD",
     help="Discretization method for all columns or for one: mdl, min_n or class_contiguous (supervised), "
-    "equal_frequency, equal_width or kmeans, or naive. COLUMN=18:30:65 sets the cut points.  [default: mdl]",
+    "equal_frequency, equal_width or kmeans, or naive (a bin for each distinct value). COLUMN=18:30:65 sets the cut "
+    "points.  [default: mdl]",
 )
 @click.option(
     "--bins",
     default=None,
     metavar="N",
-    help="Number of bins for equal_frequency, equal_width and kmeans, or leave_one_out.  [default: 10]",
+    help="Number of bins for equal_frequency, equal_width and kmeans, or leave_one_out to choose it.  [default: 10]",
 )
 @click.option(
     "--n",

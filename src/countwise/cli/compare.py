@@ -31,8 +31,20 @@ __all__ = ["command"]
     help="Metric used to rank the learners: accuracy, balanced_accuracy, log_loss, brier, roc_auc or "
     "calibration_error.",
 )
-@click.option("--only", "only", multiple=True, metavar="LEARNER", help="Evaluate only this learner. Can be repeated.")
-@click.option("--without", "without", multiple=True, metavar="LEARNER", help="Skip this learner. Can be repeated.")
+@click.option(
+    "--only",
+    "only",
+    multiple=True,
+    metavar="LEARNER",
+    help="Evaluate only this learner, named as in the output. Can be repeated, or separated by commas.",
+)
+@click.option(
+    "--without",
+    "without",
+    multiple=True,
+    metavar="LEARNER",
+    help="Skip this learner. Can be repeated, or separated by commas.",
+)
 @click.option(
     "-j", "--jobs", default=1, show_default=True, metavar="N", help="Number of processes; -1 for one per processor."
 )

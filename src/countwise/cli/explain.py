@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from countwise.cli._common import echo_json, pairs, row_from, terminal_width
+from countwise.cli._common import echo_json, pairs, predictor_from, row_from, terminal_width
 
 __all__ = ["command"]
 
@@ -21,7 +21,9 @@ __all__ = ["command"]
     metavar="NAME=VALUE,…",
     help="Values of the row. Attributes that are not given are missing.",
 )
-@click.option("--row", type=int, default=None, metavar="N", help="Number of the row in FILE, counted from 0.")
+@click.option(
+    "--row", type=int, default=None, metavar="N", help="Number of the row in FILE, counted from 0.  [default: 0]"
+)
 @click.option(
     "--format",
     "form",
@@ -57,13 +59,11 @@ def command(
       countwise explain weather.json --set outlook=sunny,humidity=90
       countwise explain weather.json days.csv --row 3
     """
-    from countwise.modelfile import load
-
     if not 0 <= interval < 1:
         raise click.UsageError(f"--interval must be >= 0 and < 1, not {interval}.")
     if bool(settings) == (file is not None):
         raise click.UsageError("Use either --set NAME=VALUE, or FILE with --row N.")
-    fitted = load(model)
+    fitted = predictor_from(model)
     rows = row_from(fitted.schema_, pairs(settings, "--set")) if settings else _row(file, row or 0)
     settings_used = {"changes": changes, "interval": interval or None} if hasattr(fitted, "predict_interval") else {}
     working = fitted.explain(rows, **settings_used)

@@ -20,8 +20,9 @@ __all__ = ["command"]
 def command(models: tuple[str, ...], output: str) -> None:
     """Merge MODELs that were trained on different rows with the same settings.
 
-    The result is the same as a model trained on all rows. Models that are estimated from counts can be merged: naive
-    Bayes, discriminant, prototype, Parzen and networks with a given structure. MODEL can be a pattern in quotes.
+    The result is the same as a model trained on all rows. These models can be merged: naive Bayes, discriminant,
+    prototype, Parzen, and networks with the same structure, unless their missing values were estimated by EM. MODEL
+    can be a pattern in quotes.
 
     \b
     Examples:

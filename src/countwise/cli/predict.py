@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from countwise.cli._common import output_file, progress_bar, tables, title
+from countwise.cli._common import output_file, predictor_from, progress_bar, tables, title
 
 __all__ = ["command"]
 
@@ -20,7 +20,8 @@ __all__ = ["command"]
 def command(model: str, files: tuple[str, ...], output: str, proba: bool) -> None:
     """Predict the target for each row of FILE and write the predictions as CSV.
 
-    Rows are read in chunks, so FILE can be larger than memory. FILE can be a pattern in quotes.
+    The predictions are in the order of the rows. Rows are read in chunks, so FILE can be larger than memory. FILE can
+    be a pattern in quotes.
 
     \b
     Examples:
@@ -28,9 +29,8 @@ def command(model: str, files: tuple[str, ...], output: str, proba: bool) -> Non
       countwise predict weather.json 'days/*.parquet' -o predictions.csv
     """
     from countwise.io.readers import read_pieces
-    from countwise.modelfile import load
 
-    fitted = load(model)
+    fitted = predictor_from(model)
     found = tables(files)
     with output_file(output, not_over=(*found, model)) as out:
         writer = csv.writer(out, lineterminator="\n")

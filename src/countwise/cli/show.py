@@ -1,4 +1,4 @@
-"""countwise show: tables, tree, rules or network of a model."""
+"""countwise show: the tables, tree, rules or network of a model."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ _MOST = 200  # most tables to show
 @click.option("--sql", is_flag=True, help="Show a tree as an SQL expression.")
 @click.option("--svg", default=None, metavar="FILE", help="Write a drawing of a tree or a network.")
 @click.option(
-    "--depth", default=None, type=click.IntRange(min=0), metavar="N", help="Depth to which a tree is drawn."
+    "--depth", default=None, type=click.IntRange(min=0), metavar="N", help="Largest depth to which a tree is shown."
 )
 def command(
     model: str, attribute: str | None, as_json: bool, rules: bool, sql: bool, svg: str | None, depth: int | None
 ) -> None:
     """Show what MODEL has learned: its tables, tree, rules or network.
 
-    With ATTRIBUTE, only the table of that attribute is shown.
+    MODEL is a model file of countwise train, or a BIF file. With ATTRIBUTE, only the table of that attribute is
+    shown.
 
     \b
     Examples:

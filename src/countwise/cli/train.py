@@ -44,7 +44,7 @@ _MODELS = [kind.word for kind in KINDS.values() if kind.word]
     help="Parameter of the model, as in the Python class. Examples: covariance=own (discriminant), "
     "bandwidth=leave_one_out (parzen), center=median (prototype), criterion=gain_ratio,max_depth=5 (tree), "
     "method=one_r (rules), n_neighbors=loo,metric=manhattan (neighbors), structure=tan (network), "
-    "structure=ordering,order=a;b;c (net). Can be repeated.",
+    "structure=ordering,order=a;b;c (net). Can be repeated, or separated by commas.",
 )
 @_common.types_option
 @click.option(
@@ -53,7 +53,8 @@ _MODELS = [kind.word for kind in KINDS.values() if kind.word]
     multiple=True,
     metavar="[COLUMN=]DISTRIBUTION",
     help="Distribution of all columns or of one, for naive-bayes: auto, categorical, bernoulli, multinomial, "
-    "gaussian, poisson, kernel, binned, or a discretization method such as mdl.",
+    "gaussian, poisson, kernel, binned, or a discretization method such as mdl.  [default: categorical for nominal, "
+    "gaussian for numeric, poisson for count and multinomial for text columns]",
 )
 @click.option(
     "--smoothing",
@@ -74,7 +75,8 @@ _MODELS = [kind.word for kind in KINDS.values() if kind.word]
     "missing",
     multiple=True,
     metavar="COLUMN",
-    help="Column whose missing values are informative and are modeled as a value, for naive-bayes. Can be repeated.",
+    help="Column whose missing values are informative, for naive-bayes: being missing becomes a separate factor. "
+    "Can be repeated.",
 )
 @_common.weights_option
 @_common.drop_option

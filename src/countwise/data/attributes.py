@@ -312,7 +312,8 @@ class Nominal(Attribute):
             raise UnseenValueError(
                 f"{self.name!r} is {value!r} in row {row}, but its domain is {listed(self.values)}.",
                 hint=did_you_mean(value, self.values)
-                or "correct the value, add it to the declared domain, or use unseen='ignore' if the model has it.",
+                or "correct the value, add it to the declared domain, or use unseen='ignore' if the model has this "
+                "parameter.",
                 row=row,
             )
         return codes

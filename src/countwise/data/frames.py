@@ -135,7 +135,7 @@ def frame_of(X: Any, names: Sequence[str] | None = None) -> Frame:
         raise RowsRefused(
             f"X is a table of an engine ({type(X).__module__.partition('.')[0].strip('_')}), "
             "but this method needs the rows in memory.",
-            hint="collect the table into memory first, or use predict_frame, which computes in the engine.",
+            hint="collect the table into memory first. To predict in the engine, use predict_frame.",
         )
     if isinstance(X, Iterable) and not hasattr(X, "__dataframe__") and not hasattr(X, "__array__"):
         return _from_rows(list(X), names)
@@ -185,6 +185,11 @@ def _from_array(X: NDArray[Any], names: Sequence[str] | None) -> Frame:
         raise TableError("Complex data not supported.", hint=TWO_PARTS)
     if X.dtype.names:
         return _from_mapping({name: X[name] for name in X.dtype.names})
+    if X.ndim == 0:
+        raise TableError(
+            f"X must be a table, not {X.item()!r}.",
+            hint="pass a data frame, a mapping of columns, a list of dicts or a 2D array.",
+        )
     if X.ndim != 2:
         raise TableError(
             f"Expected 2D array, got {X.ndim}D array instead: X must have rows and columns.",

@@ -268,7 +268,7 @@ class JointGaussian:
         """Estimate means and covariances; collinear columns are excluded, or raise an error."""
         if tally.worn:
             warn(
-                "Most of the data was forgotten, so the variances have lost precision. "
+                "Far larger values were forgotten, so the variances have lost precision. "
                 "Hint: fit again on the remaining rows."
             )
         sample = DiscriminantSample(

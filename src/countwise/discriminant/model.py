@@ -40,7 +40,7 @@ class DiscriminantClassifier(GenerativeClassifier):
     covariance : {'shared', 'own', 'diagonal', 'spherical'}, default='shared'
         'shared': one pooled covariance Σ for all classes (LDA). 'own': a separate covariance for each class (QDA).
         'diagonal': separate variances for each class, without correlations (Gaussian naive Bayes). 'spherical': one
-        variance for all columns and classes (nearest mean).
+        variance for all columns and classes (nearest mean, if the prior is uniform).
     divisor : {'n', 'n-classes'}, default='n'
         Divisor of the scatter matrix. 'n': the number of rows (maximum likelihood), as in scikit-learn's LDA.
         'n-classes': the unbiased estimate, n - classes for a shared Σ and n_c - 1 for the Σ of a class, as in
@@ -73,8 +73,8 @@ class DiscriminantClassifier(GenerativeClassifier):
     columns_ : tuple of str
         The used columns, including indicator columns.
     left_out_ : dict of str to str
-        Excluded columns and the reason for each: every value is missing, the column is constant, or it is a linear
-        combination of other columns.
+        Excluded columns and the reason for each: every value is missing, the column is constant within the classes,
+        or it is a linear combination of other columns.
     shrinkage_ : ndarray
         Shrinkage of the covariance, or of each class.
     n_iter_ : int

@@ -29,9 +29,9 @@ class Auto(NumericDistribution):
     """Automatic choice among several distributions of a numeric attribute.
 
     The distribution with the highest leave-one-out score is chosen: the mean over the rows of log P(class | this
-    attribute alone), where the density is estimated without the row itself. Densities and bins can be compared in
-    this way, although a density and a probability cannot. Bin edges and bandwidths stay those of all rows. Every bin
-    edge placed by a supervised method costs log(n) / 2n, because it was chosen with the class of the row.
+    attribute alone), where the density is estimated without the row itself. Densities and bin probabilities are not
+    comparable, but these scores are. Bin edges and bandwidths stay those of all rows. Every bin edge placed by a
+    supervised method costs log(n) / 2n, because it was chosen with the class of the row.
 
     Parameters
     ----------

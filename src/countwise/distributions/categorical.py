@@ -40,8 +40,8 @@ class Categorical(Distribution):
     smoothing : float, str, MEstimate or None, default=None
         The smoothing against zero frequencies. None uses the smoothing of the model.
     unseen : {'ignore', 'share', 'error'}, default='ignore'
-        The treatment of a value that was never seen in training: 'ignore' skips its factor, 'share' gives it the
-        probability of the pseudocount of one extra value, 'error' raises an error.
+        The treatment of a value that was never seen in training: 'ignore' skips its factor, 'share' adds one extra
+        value with a count of 0 and uses its smoothed probability, 'error' raises an error.
 
     Examples
     --------

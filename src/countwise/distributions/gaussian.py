@@ -49,9 +49,9 @@ class Gaussian(NumericDistribution):
     >>> rain = samples.load("rain")
     >>> model = NaiveBayesClassifier().fit(rain.X, rain.y)
     >>> print(model.table("temp"))
-    temp     mean  standard deviation  n
-    no    25.0333            6.43843   3
-    yes   19.4667            0.971253  3
+    temp     mean        sd  n
+    no    25.0333  6.43843   3
+    yes   19.4667  0.971253  3
     """
 
     divisor: str = "n-1"
@@ -105,15 +105,15 @@ class Gaussian(NumericDistribution):
         for tally in tallies:
             if tally.worn:
                 warn(
-                    f"Most rows of {tally.of.name!r} were forgotten, and its variance has lost precision. "
-                    "Hint: fit again on the rows that remain."
+                    f"Far larger values of {tally.of.name!r} were forgotten, so its variance has lost precision. "
+                    "Hint: fit again on the remaining rows."
                 )
         n, mean, m2 = map(np.array, zip(*map(attrgetter("triple"), tallies), strict=True))
         center, overall = first._overall(n, mean, m2)
         below = n - 1 if first.divisor == "n-1" else n
         with np.errstate(divide="ignore", invalid="ignore"):
             variance = np.where(overall > 0, np.where(below > 0, m2 / below, np.nan), 0.0)
-        # a class with too few values gets the variance of the whole column; the working mentions it
+        # a class with too few values gets the variance of the whole column; `rule` says so
         borrowed = ~(variance >= 0)
         variance = np.where(borrowed, overall, np.maximum(variance, first.floor * overall))
         sd = np.sqrt(variance)
@@ -211,7 +211,7 @@ class GaussianDensity(NumericDensity):
 
     def summary(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
         """Return a row for each class: mean and standard deviation."""
-        return self._class_rows(classes, {"mean": self.mean, "standard deviation": self.sd})
+        return self._class_rows(classes, {"mean": self.mean, "sd": self.sd})
 
     def scoring_terms(self, derived: Derived, schema: Schema, tally: Any) -> list[Any]:
         """Return a normal term; none if the column is constant."""

@@ -1,4 +1,4 @@
-"""Kernel density of a numeric attribute: the sum of a kernel over each training value."""
+"""Kernel density of a numeric attribute: the mean of a kernel centered at each training value."""
 
 from __future__ import annotations
 
@@ -47,9 +47,10 @@ class Kernel(NumericDistribution):
     Parameters
     ----------
     bandwidth : float or {'silverman', 'scott', 'sheather_jones', 'leave_one_out'}, default='silverman'
-        A number is the bandwidth of all classes. Otherwise the bandwidth is chosen for each class and attribute: by
-        Silverman's or Scott's rule of thumb, by the improved Sheather-Jones plug-in estimator (Botev, Grotowski &
-        Kroese 2010), or by maximum leave-one-out likelihood.
+        A number is the bandwidth of all classes. Otherwise the bandwidth is chosen for each class and attribute.
+        'silverman': Silverman's rule, 0.9 min(σ, IQR / 1.349) n^(-1/5). 'scott': Scott's rule, σ n^(-1/5).
+        'sheather_jones': the improved Sheather-Jones plug-in estimator (Botev, Grotowski & Kroese 2010).
+        'leave_one_out': maximum leave-one-out likelihood.
 
     Examples
     --------

@@ -28,7 +28,9 @@ _LONGEST = 10_000  # words of a drawn document
 class Multinomial(WordDistribution):
     """Multinomial distribution of words: each word counts as often as it occurs.
 
-    .. math:: P(text | c) = ∏_w P(w | c)^{m_w} / m_w!
+    .. math:: P(text | c) ∝ ∏_w P(w | c)^{m_w}
+
+    The word w occurs m_w times in the text. Absent words do not count.
 
     Numeric columns with this distribution are modeled jointly by one multinomial. A text column or a sparse matrix is
     such a block already.
@@ -45,8 +47,8 @@ class Multinomial(WordDistribution):
     repeats : int or None, default=None
         The largest number of times that one word counts in one document. None sets no limit.
     coefficient : bool, default=False
-        Whether P(text | class) includes the coefficient 1/m!. It is the same for every class and does not change the
-        posterior.
+        Whether P(text | class) includes the factor 1/m_w! of each word. It is the same for every class and does not
+        change the posterior.
     block : str, default=''
         Numeric columns with different blocks are modeled by separate multinomials.
 

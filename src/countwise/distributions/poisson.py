@@ -35,8 +35,8 @@ class Poisson(NumericDistribution):
     Parameters
     ----------
     smoothing : float, str, MEstimate or None, default=None
-        Prior rows with the mean of all classes, which keep every rate above 0: ε rows for Laplace smoothing, m rows
-        for an m-estimate. None uses the smoothing of the model.
+        The number of prior rows whose count is the mean of all classes; they keep every rate above 0. Laplace
+        smoothing adds ε rows to each class, an m-estimate m rows. None uses the smoothing of the model.
 
     Examples
     --------

@@ -29,7 +29,7 @@ class MEstimate:
         The equivalent sample size: the sum of all pseudocounts.
     p : {'uniform', 'global'} or mapping of value to probability, default='uniform'
         The prior probability of each value: 'uniform' is the same for all values, 'global' the frequency over all
-        classes. A mapping gives the probabilities; a value that it lacks has 0.
+        classes. A mapping gives the probabilities; a value that it does not contain has probability 0.
 
     References
     ----------

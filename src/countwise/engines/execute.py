@@ -122,8 +122,8 @@ def executed(run: Any, plan: Any = None) -> Any:
     except (CountwiseError, KeyboardInterrupt):
         raise
     except Exception as error:
-        first = str(error).strip().split("\n")[0][:300]
-        raise ReadError(f"The query failed in the engine: {type(error).__name__}: {first}") from error
+        first = str(error).strip().split("\n")[0][:300].rstrip(".")
+        raise ReadError(f"The query failed in the engine: {type(error).__name__}: {first}.") from error
 
 
 def collected(plan: Any) -> Frame:

@@ -164,10 +164,13 @@ class _Query:
         elif isinstance(blank, Counts) and derived.flag:  # whether a number is positive, or present
             frame, weights = self.relation.cut({name: [0.0]}).groups([*self.relation.given, name])
         else:
+            whole = len(derived.columns) != 1  # a derived column of all attributes has no name in the user's table
             raise RowsRefused(
-                f"{self.what} needs the rows of {key!r} in memory, but the table is in an engine "
-                f"({self.classes.rows:,} rows).",
-                hint="collect the table into memory, or choose another distribution for the column.",
+                f"{self.what} needs the rows{'' if whole else f' of {name!r}'} in memory, but the table is in an "
+                f"engine ({self.classes.rows:,} rows).",
+                hint="collect the table into memory first."
+                if whole
+                else "collect the table into memory, or choose another type or distribution for the column.",
             )
         table = Schema(map(self.schema.__getitem__, derived.columns)).encode(frame, weights)
         return blank.fill(derived_table(table.with_column(self.target.name, self._codes(frame)), {key: request}))

@@ -66,7 +66,10 @@ class Relation:
                     hint="split it into several columns, or drop it.",
                 )
         if weights is not None and not dtypes[weights].is_numeric():
-            raise TableError(f"The weights {weights!r} must be numeric, but their dtype is {dtypes[weights]}.")
+            raise TableError(
+                f"The weights {weights!r} must be numeric, but their dtype is {dtypes[weights]}.",
+                hint="use a numeric column for the weights.",
+            )
         return cls(frame, target, weights, dtypes)
 
     @property
@@ -289,7 +292,8 @@ def infinite_in(name: str, rows: float) -> TableError:
 def refused(X: Any) -> RowsRefused:
     """Return the error of a model that needs the rows in memory."""
     return RowsRefused(
-        f"This method needs the rows in memory, but X is an engine table ({Relation.open(X, None).size():,} rows).",
+        "This method needs the rows in memory, but the table is in an engine "
+        f"({Relation.open(X, None).size():,} rows).",
         hint="collect the table or a sample of it into memory, or use a model that learns from counts, "
         "such as NaiveBayesClassifier.",
     )

@@ -51,17 +51,23 @@ def compare(
     random_state: int = 0,
     verbose: bool = False,
 ) -> Comparison:
-    """Cross-validate all suitable learners on the same folds and summarize the result in plain words.
+    """Cross-validate all suitable learners on the same folds, and summarize the result in words.
 
     The learners of the package are "naive Bayes", "naive Bayes (auto)" (a distribution selected for each column) and
     "naive Bayes (kernel)"; "TAN"; discriminants with a pooled covariance ("LDA") and with a shrunken covariance for
     each class ("QDA"); a pruned "C4.5 tree" and "CART tree"; "rules" and "one rule"; "neighbors" (k selected by
     leave-one-out) and "PEBLS"; "Parzen", "prototype" and "rote". The majority class is always included as a baseline.
 
-    A learner that does not suit the table is skipped, and `skipped` gives the reason: the learner does not support
-    text columns; it compares every row with every other and there are more than 20,000 rows; the one-hot encoding of
-    the nominal columns has more than 500 columns; or it is a tree or a rule learner and there are more than 500 rows
-    of text. These limits on size do not apply to learners requested with `only`.
+    A learner that does not suit the table is skipped, and `skipped` gives the reason:
+
+    - LDA, QDA, "one rule", Parzen and prototype do not support text columns.
+    - "naive Bayes (auto)" and "naive Bayes (kernel)" need a numeric column, TAN needs two columns that are not text.
+    - Neighbors, PEBLS, Parzen, rules and the CART tree are skipped if there are more than 20,000 rows.
+    - LDA and QDA are skipped if the encoded table has more than 500 columns.
+    - Trees and rules are skipped if there are text columns and more than 500 rows.
+    - "rote" is skipped if there are numeric or text columns, because such rows are rarely identical.
+
+    The last four do not apply to learners requested with `only`.
 
     Parameters
     ----------

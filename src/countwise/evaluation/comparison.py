@@ -224,6 +224,16 @@ class Comparison:
     partial : bool, default=False
         Whether the comparison was interrupted before all learners were evaluated.
 
+    Attributes
+    ----------
+    best : str or None
+        Name of the learner with the best score.
+    table : Grid
+        One row for each learner, best first: scores, confidence interval, and p-value of the paired test against the
+        best learner.
+    verdict : str
+        Summary in sentences.
+
     Examples
     --------
     >>> from countwise import compare, samples

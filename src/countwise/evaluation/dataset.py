@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from countwise._typing import Indices
 from countwise.data.attributes import Nominal
+from countwise.data.columns import missing_classes
 from countwise.data.frames import Frame, frame_of
 from countwise.data.output import rows_of
 from countwise.errors import TableError
@@ -102,6 +103,7 @@ def evaluation_data(X: Any, y: Any, sample_weight: Any = None) -> EvaluationData
     n_given = len(rows.y) if rows.kept is None else frame_of(X).n_rows
     if rows.weights is not None and not rows.weights.all():
         rows = rows.take(np.flatnonzero(rows.weights))
+    missing_classes(rows.y, y if isinstance(y, str) else "class")  # the error names the user's column
     source = memory(rows.frame, rows.y, rows.weights)
     target = Nominal(source.name, grows=True).learn(source.target)
     codes = target.encode(source.target, strict=True).astype(np.int64)

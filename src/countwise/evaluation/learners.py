@@ -40,7 +40,7 @@ class Matrix(Transformer):
         return True
 
 
-MOST_ROWS = 20_000  # limit for learners that compare every row with every other
+MOST_ROWS = 20_000  # limit for learners that compare every row with every other, or are otherwise slow
 MOST_TEXT_ROWS = 500  # limit for learners that consider a split on every word
 MOST_COLUMNS = 500  # limit of encoded columns for learners that estimate a full covariance matrix
 
@@ -135,8 +135,10 @@ def _against(reason: str, columns: ColumnTypes) -> str | None:
             return f"the table has {columns.n_encoded:,} columns after encoding; the limit is {MOST_COLUMNS:,}"
         case "many texts" | "many texts or rows" if columns.texts and n > MOST_TEXT_ROWS:
             return f"it tests every word: {n:,} rows of text exceed the limit of {MOST_TEXT_ROWS:,}"
-        case "many rows" | "many texts or rows" if n > MOST_ROWS:
+        case "many rows" if n > MOST_ROWS:
             return f"it compares every row with every other: {n:,} rows exceed the limit of {MOST_ROWS:,}"
+        case "many texts or rows" if n > MOST_ROWS:
+            return f"it is slow on many rows: {n:,} rows exceed the limit of {MOST_ROWS:,}"
     return None
 
 

@@ -61,6 +61,23 @@ class Validation:
     groups : str or array-like, optional
         Column, or label of each row, by which `by` and the printed result break down the scores.
 
+    Attributes
+    ----------
+    scores : Grid
+        One row for each score: mean, 95 % confidence interval, mean of the majority class.
+    frame : Grid
+        One row for each fold: numbers of rows, scores, fitting and prediction times.
+    predictions : Predictions
+        The predictions of all held-out rows, in the order of the table.
+    baseline : Predictions
+        The predictions of the majority class of each training set.
+    rows : ndarray of int
+        The index of each predicted row in the table.
+    done : list of Fold
+        The folds that did not fail.
+    errors : list of (int, Exception)
+        The index and the exception of each fold in which the learner failed.
+
     Examples
     --------
     >>> from countwise import NaiveBayesClassifier, cross_validate, samples

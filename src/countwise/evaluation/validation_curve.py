@@ -136,9 +136,9 @@ def validation_curve(
         Name of the parameter, or "step__parameter" in a pipeline. By default the number of neighbors or the
         bandwidth, whichever the estimator has.
     param_range : sequence, optional
-        The parameter values. By default 1 to 30 for the number of neighbors, and 21 values from 0.05 to 5 for a
-        bandwidth; required for other parameters. If `param_name` is None, a `ParzenDensity` of several columns
-        multiplies its bandwidths by these values.
+        The parameter values; numbers are sorted. By default 1 to 30 for the number of neighbors, and 21 values from
+        0.05 to 5 for a bandwidth; required for other parameters. A `ParzenDensity` with ``param_name=None`` uses 41
+        values from 0.1 to 10 times its bandwidth; with several columns the values are factors of its bandwidths.
     cv : int, splitter or iterable of splits, optional
         The folds; see `cross_validate`. By default leave-one-out for the number of neighbors of a
         `NeighborsClassifier` and for a `ParzenDensity`, which need no refitting, and 10 folds otherwise.

@@ -47,11 +47,11 @@ class EmbeddedSelector(Selector):
 
     Attributes
     ----------
-    importances_ : ndarray of shape (n_features_in_,)
+    importances_ : ndarray of shape (n_features,)
         The importance of each column; they sum to 1.
     ranks_ : Grid
         The columns with their importances, most important first.
-    support_ : ndarray of bool of shape (n_features_in_,)
+    support_ : ndarray of bool of shape (n_features,)
         Mask of the selected columns.
     estimator_ : estimator
         The fitted model.
@@ -59,6 +59,8 @@ class EmbeddedSelector(Selector):
         Number of columns seen in `fit`.
     feature_names_in_ : ndarray of str
         Names of the columns seen in `fit`, if the table has column names.
+    names_ : tuple of str
+        Names of the columns seen in `fit`; "x0", "x1", ... if the table has no column names.
 
     Examples
     --------

@@ -120,7 +120,9 @@ def attribute_scores(
     data frame of the same library as X, else Grid
         One row for each attribute, in the order of the columns: attribute, kind, read_as, values, missing, entropy
         (bits), information_gain (mutual information, bits), gain_ratio, symmetrical_uncertainty, chi_square, p_value,
-        gini_gain, note. For a numeric target, mean, sd, sd_reduction and variance_reduction replace the scores.
+        gini_gain, note. With `adjust`, also adjusted_gain, adjusted_chi_square and adjusted_p_value. For a numeric
+        target, mean, sd, sd_reduction and variance_reduction replace the scores. A text column has a row for each
+        word, which is scored as present or absent.
 
     See Also
     --------

@@ -205,11 +205,11 @@ class FilterSelector(Selector):
 
     Attributes
     ----------
-    scores_ : ndarray of shape (n_features_in_,)
+    scores_ : ndarray of shape (n_features,)
         The score of each column; NaN where it is undefined.
     table_ : Grid
         All scores of all attributes; see `attribute_scores`.
-    support_ : ndarray of bool of shape (n_features_in_,)
+    support_ : ndarray of bool of shape (n_features,)
         Mask of the selected columns.
     ties_ : tuple of str
         Columns that are not selected although they score as high as the last selected one.
@@ -217,6 +217,8 @@ class FilterSelector(Selector):
         Number of columns seen in `fit`.
     feature_names_in_ : ndarray of str
         Names of the columns seen in `fit`, if the table has column names.
+    names_ : tuple of str
+        Names of the columns seen in `fit`; "x0", "x1", ... if the table has no column names.
 
     See Also
     --------

@@ -34,7 +34,8 @@ class WrapperSelector(Selector):
     estimator : estimator, optional
         The model whose score is optimized. By default a `NaiveBayesClassifier`.
     direction : {'forward', 'backward', 'exhaustive'}, default='forward'
-        'forward' starts without attributes and adds the best one while the score improves. 'backward' starts with all
+        'forward' adds the best attribute while the score improves; the first one is always added unless
+        `allow_empty` is True. 'backward' starts with all
         attributes and removes the least useful one while the score does not drop. 'exhaustive' scores every subset.
     n_features_to_select : int, optional
         Continue to exactly this number of attributes, whatever the score. By default the search stops when the score
@@ -57,7 +58,7 @@ class WrapperSelector(Selector):
 
     Attributes
     ----------
-    support_ : ndarray of bool of shape (n_features_in_,)
+    support_ : ndarray of bool of shape (n_features,)
         Mask of the selected columns.
     score_ : float
         The cross-validated score of the selected columns.
@@ -74,6 +75,8 @@ class WrapperSelector(Selector):
         Number of columns seen in `fit`.
     feature_names_in_ : ndarray of str
         Names of the columns seen in `fit`, if the table has column names.
+    names_ : tuple of str
+        Names of the columns seen in `fit`; "x0", "x1", ... if the table has no column names.
 
     Notes
     -----

@@ -34,6 +34,7 @@ class _CsvFile:
 
     @classmethod
     def open(cls, path: Path, options: Options) -> _CsvFile:
+        _check_marks(options.separator, options)
         separator = options.separator or ("\t" if format_of(path) == "tsv" else _sniffed(path, options))
         _check_marks(separator, options)
         probe = cls(path, options, separator, [])
@@ -100,14 +101,14 @@ def _marks(separator: str, options: Options) -> dict[str, Any]:
     return {"delimiter": separator, "quotechar": options.quote, "quoting": quoting}
 
 
-def _check_marks(separator: str, options: Options) -> None:
+def _check_marks(separator: str | None, options: Options) -> None:
     for what, mark in (("separator", separator), ("quote", options.quote)):
-        if mark is not None and (len(mark) != 1 or mark in "\r\n"):
+        if mark is not None and (not isinstance(mark, str) or len(mark) != 1 or mark in "\r\n"):
             raise ReadError(
                 f"{what} must be a single character, not {mark!r}.",
                 hint="pass, for example, separator=',' or quote='\"'.",
             )
-    if separator == options.quote:
+    if separator is not None and separator == options.quote:
         raise ReadError(
             f"separator and quote are both {separator!r}.", hint="pass a different character for one of them."
         )

@@ -47,7 +47,7 @@ def _opened(path: Path) -> Any:
     except ImportError:
         raise ReadError(
             f"Reading the Parquet file {path.name!r} needs pyarrow, which is not installed.",
-            hint="install it with: pip install 'countwise[data]'",
+            hint="install it with pip install 'countwise[data]'.",
         ) from None
 
     return parquet.ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER)
@@ -143,9 +143,9 @@ def _one_line(path: Path) -> Iterator[None]:
     except ReadError:
         raise
     except Exception as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
         raise ReadError(
-            f"{path.name!r} cannot be read as Parquet: {reason}", hint="check that the file is complete."
+            f"{path.name!r} cannot be read as Parquet: {reason}.", hint="check that the file is complete."
         ) from None
 
 

@@ -93,7 +93,7 @@ def named(own: Sequence[str], options: Options, path: Path) -> list[str]:
     names = list(own if options.names is None else options.names)
     if len(names) != len(own):
         raise ReadError(
-            f"names has {len(names)} names, but {path.name!r} has {len(own)} columns.",
+            f"The length of names is {len(names)}, but {path.name!r} has {len(own)} column{'s' * (len(own) != 1)}.",
             hint="pass one name for each column.",
         )
     duplicate = next((name for i, name in enumerate(names) if name in names[:i]), None)

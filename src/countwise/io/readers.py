@@ -192,7 +192,10 @@ def column_names(paths: AnyPath | Iterable[AnyPath]) -> list[str]:
 
 def _missing(missing: Iterable[str]) -> frozenset[str]:
     """Return the set of the strings that mean a missing value; a single string is accepted too."""
-    return frozenset(word.strip(" \t") for word in ([missing] if isinstance(missing, str) else missing))
+    words = [missing] if isinstance(missing, str) or not isinstance(missing, Iterable) else list(missing)
+    if not all(isinstance(word, str) for word in words):
+        raise ReadError(f"missing must be a list of strings, not {missing!r}.", hint="pass, for example, ['', 'NA'].")
+    return frozenset(word.strip(" \t") for word in words)
 
 
 def _chunks(paths: list[Path], rows: int, block: int, options: Options) -> Iterator[Columns]:

@@ -78,7 +78,10 @@ def _undecodable(path: Path, coding: str) -> ReadError:
             for byte in chunk:
                 try:
                     line += decoder.decode(bytes([byte])).count("\n")
-                except UnicodeError:
+                except UnicodeError as error:
+                    if isinstance(error, UnicodeDecodeError):  # the invalid byte may be one that was read before
+                        at -= len(error.object) - 1 - error.start
+                        byte = error.object[error.start]
                     where = f"byte {at} (0x{byte:02x}) in line {line}"
                     return ReadError(f"{path.name!r} is not {coding} text: {where} cannot be decoded.", hint=hint)
                 at += 1

@@ -44,7 +44,7 @@ class NaiveBayesClassifier(GenerativeClassifier):
         'kernel', 'binned', or 'auto', which chooses the distribution with the best leave-one-out log P(class |
         attribute). A single distribution is used for every column that it suits; a mapping gives the
         distribution of each named column. By default nominal columns are 'categorical', numeric columns
-        'gaussian', counts 'poisson', text columns and sparse matrices 'multinomial'.
+        'gaussian', counts 'poisson', text columns and sparse matrices 'multinomial' (boolean ones 'bernoulli').
     smoothing : float, {'laplace', 'global', 'none'}, MEstimate or None, default=1.0
         Smoothing against zero frequencies. A number is the pseudocount ε of Laplace smoothing, and 'laplace' is
         the same as 1. 'global' adds one pseudocount in total, divided in proportion to the frequencies over all
@@ -62,7 +62,7 @@ class NaiveBayesClassifier(GenerativeClassifier):
         which uses informative missingness; see `missing_report`. A mapping gives the option of each named column.
     unseen : {'ignore', 'share', 'error'}, default='ignore'
         The treatment of a nominal value that was never seen in training: 'ignore' skips its factor, 'share'
-        gives it the probability of the pseudocount of one extra value, 'error' raises an error.
+        adds one extra value with a count of 0 and uses its smoothed probability, 'error' raises an error.
 
     Attributes
     ----------
@@ -182,7 +182,7 @@ class NaiveBayesClassifier(GenerativeClassifier):
     def logistic_form(self) -> LogisticForm:
         """Return the posterior as a sigmoid (two classes) or a softmax of a linear function.
 
-        Every distribution must be linear in its value, as 'categorical' and 'poisson' are.
+        Every attribute must have the distribution 'categorical' or 'poisson', whose log-odds are linear.
 
         Returns
         -------

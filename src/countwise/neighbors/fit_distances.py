@@ -213,7 +213,7 @@ def _value_difference(settings: DistanceMetric, a: Attribute, rows: MetricSource
     if rows.target is None:
         raise OptionError(
             f"The value difference metric of {a.name!r} needs the class of each row.",
-            hint="pass y to fit, with a class for each row.",
+            hint="pass y to fit, with a class for each row; use another option if the target is numeric.",
         )
     counts, edges = rows.counts(settings, a)
     seen = counts.sum(axis=1) > 0
@@ -262,7 +262,7 @@ def _measured_weights(settings: DistanceMetric, schema: Schema, rows: MetricSour
     if rows.target is None:
         raise OptionError(
             f"weights={settings.weights!r} needs the class of each row.",
-            hint="pass y to fit, with a class for each row.",
+            hint="pass y to fit, with a class for each row; use another option if the target is numeric.",
         )
     found = {}
     for a in schema.attributes:

@@ -32,8 +32,8 @@ class InstanceSelector(InstanceModel):
     method : {'edited', 'condensed', 'ib2', 'ib3'}, default='edited'
         The algorithm. 'edited' removes each row whose neighbors among all other rows predict another class (edited
         nearest neighbors; Wilson, 1972). 'ib2' goes through the rows in order and keeps each row that the rows kept
-        so far misclassify (IB2; Aha, Kibler and Albert, 1991). 'condensed' repeats this until the kept rows classify
-        all rows correctly (condensed nearest neighbors; Hart, 1968). 'ib3' also records how often each kept row
+        so far misclassify (IB2; Aha, Kibler and Albert, 1991). 'condensed' repeats this until no row is added
+        (condensed nearest neighbors; Hart, 1968). 'ib3' also records how often each kept row
         predicts other rows correctly, and finally keeps the rows that do so significantly better than chance (IB3).
     n_neighbors : int or None, default=None
         Number of neighbors that vote. None uses 3 for 'edited' and 1 for the other methods. 'ib3' always uses 1.
@@ -57,11 +57,27 @@ class InstanceSelector(InstanceModel):
     removed_ : Grid
         The removed rows, with their class and the reason for removal.
     n_neighbors_ : int
-        Number of neighbors that vote.
+        Number of neighbors that vote, and default of `kneighbors`. 'ib3' ignores it.
     classes_ : ndarray
         The classes, sorted.
+    class_count_ : ndarray
+        Number of training rows (or their weight) in each class.
+    prior_ : ndarray
+        Proportion of the training rows in each class.
     metric_ : DistanceMetric
         The fitted metric.
+    schema_ : Schema
+        The type and the values of each column.
+    target_ : Nominal
+        The name of the target and its classes.
+    n_rows_ : int
+        Number of training rows.
+    n_left_out_ : int
+        Number of rows skipped because their target is missing.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of str
+        Names of the columns seen in `fit`, if the table has column names.
 
     References
     ----------

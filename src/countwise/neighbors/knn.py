@@ -249,6 +249,18 @@ class NeighborsClassifier(Classifier, NeighborModel):
         Leave-one-out accuracy of each number of neighbors. Only set if ``n_neighbors='loo'``.
     metric_ : DistanceMetric
         The fitted metric.
+    schema_ : Schema
+        The type and the values of each column.
+    target_ : Nominal
+        The name of the target and its classes.
+    n_rows_ : int
+        Number of training rows.
+    n_left_out_ : int
+        Number of rows skipped because their target is missing.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of str
+        Names of the columns seen in `fit`, if the table has column names.
 
     See Also
     --------
@@ -368,6 +380,18 @@ class NeighborsRegressor(Regressor, NeighborModel):
         Mean target of all training rows, predicted for a row without neighbors.
     metric_ : DistanceMetric
         The fitted metric.
+    schema_ : Schema
+        The type and the values of each column.
+    target_ : Numeric
+        The target.
+    n_rows_ : int
+        Number of training rows.
+    n_left_out_ : int
+        Number of rows skipped because their target is missing.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of str
+        Names of the columns seen in `fit`, if the table has column names.
 
     See Also
     --------

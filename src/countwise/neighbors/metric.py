@@ -45,7 +45,7 @@ class DistanceMetric(Model):
     Parameters
     ----------
     p : float or {'euclidean', 'manhattan', 'chebyshev'}, default=2
-        Power with which local distances are combined. 2 or 'euclidean': the root of the sum of squares. 1 or
+        Power with which local distances are combined, above 0. 2 or 'euclidean': the root of the sum of squares. 1 or
         'manhattan': the sum. ``inf`` or 'chebyshev': the largest local distance.
     numeric : {'range', 'sd', 'none', 'mvdm'}, default='range'
         Local distance of numeric columns. 'range': the difference divided by the range of the training rows. 'sd':
@@ -53,8 +53,8 @@ class DistanceMetric(Model):
         of equal-frequency bins.
     nominal : {'overlap', 'mvdm', 'levenshtein'}, default='overlap'
         Local distance of nominal columns. 'overlap': 0 for equal values, 1 for different values. 'mvdm': the modified
-        value difference metric Σ_c |P(c | v) - P(c | w)|. 'levenshtein': the edit distance of the strings divided by
-        the length of the longest training string.
+        value difference metric ``Σ_c |P(c | v) - P(c | w)|``. 'levenshtein': the edit distance of the strings divided
+        by the length of the longest training string, or not divided if `numeric` is 'none'.
     ordinal : {'steps', 'overlap', 'mvdm'}, default='steps'
         Local distance of ordinal columns. 'steps': the number of steps between two values, divided by the number of
         all steps. The other options are those of nominal columns.
@@ -72,8 +72,9 @@ class DistanceMetric(Model):
         columns are discretized into equal-frequency bins for them. None: all weights are 1.
     unit_length : bool, default=False
         If True, the numeric values of each row are divided by their Euclidean norm, and not scaled.
-    attributes : mapping of column to rule, optional
-        Local distances of single columns, such as ``{'name': 'levenshtein'}``. They override the options by type.
+    attributes : mapping of column to str, optional
+        Local distances of single columns, such as ``{'name': 'levenshtein'}``. Each is an option for the type of its
+        column, and overrides that of the other columns of this type.
     divisor : {'n-1', 'n'}, default='n-1'
         Divisor of the variance for 'sd'.
     n_bins : int, default=10
@@ -86,16 +87,20 @@ class DistanceMetric(Model):
     distance_ : CombinedDistance
         The local distances and how they are combined.
     parts_ : Grid
-        The local distance and the weight of each attribute.
+        The local distance of each attribute, its weight, and its distance for a missing value.
     schema_ : Schema
         The columns and their types.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of str
+        Names of the columns seen in `fit`, if the table has column names.
 
     Notes
     -----
     The distance is symmetric, and rows that are equal and complete have distance 0. Different rows can have distance
     0 too: values with equal class probabilities ('mvdm'), or documents with the same words. For p >= 1 the triangle
-    inequality holds, with three exceptions: 'cosine'; missing='ignore'; and missing='maximal' where two numbers or
-    strings are further apart than any two of the training rows.
+    inequality holds, with three exceptions: 'cosine'; missing='ignore'; and missing='maximal' if two numbers or
+    strings are farther apart than any two of the training rows.
 
     Examples
     --------

@@ -24,8 +24,8 @@ class PEBLSClassifier(NeighborsClassifier):
 
     .. math:: Δ(X, Y) = w_X w_Y Σ_j d_j(x_j, y_j)², with w = used / right
 
-    where d_j is the modified value difference metric Σ_c |P(c | v) - P(c | w)| of nominal and ordinal values, or the
-    scaled difference of numbers. An exemplar that was used often but was seldom right has a large weight w, and so
+    where d_j is the modified value difference metric ``Σ_c |P(c | v) - P(c | w)|`` of nominal and ordinal values, or
+    the scaled difference of numbers. An exemplar that was used often but was seldom right has a large weight w and
     appears farther away. The weight of a new row is 1.
 
     Parameters
@@ -55,8 +55,26 @@ class PEBLSClassifier(NeighborsClassifier):
         For each training row: how often it was used to predict another row, how often it was right, and its weight.
     exemplar_weights_ : ndarray
         The weights, in the order of the training rows.
+    n_neighbors_ : int
+        Number of exemplars that vote.
+    class_count_ : ndarray
+        Number of training rows (or their weight) in each class.
+    prior_ : ndarray
+        Proportion of the training rows in each class.
     metric_ : DistanceMetric
         The fitted metric.
+    schema_ : Schema
+        The type and the values of each column.
+    target_ : Nominal
+        The name of the target and its classes.
+    n_rows_ : int
+        Number of training rows.
+    n_left_out_ : int
+        Number of rows skipped because their target is missing.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of str
+        Names of the columns seen in `fit`, if the table has column names.
 
     Notes
     -----

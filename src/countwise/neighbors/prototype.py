@@ -14,7 +14,7 @@ from countwise.base.generative import GenerativeClassifier
 from countwise.base.term import Term, numeric_and_nominal
 from countwise.cuts import quantiles
 from countwise.data.attributes import Attribute, Nominal, Numeric, Ordinal
-from countwise.data.derived import AsGiven
+from countwise.data.derived import AsGiven, Derived
 from countwise.data.frames import Frame
 from countwise.data.schema import Schema
 from countwise.data.table import Table
@@ -194,6 +194,13 @@ class CenterDensity(Density):
         differences[np.isnan(differences)] = 0.0
         out -= differences / self.below
 
+    def scoring_terms(self, derived: Derived, schema: Schema, tally: Any) -> list[Any]:
+        """Raise an error: no scoring term describes distances."""
+        raise OptionError(
+            "The distances of a PrototypeClassifier cannot be computed by an engine or as SQL.",
+            hint="use DiscriminantClassifier(covariance='spherical'), or predict with the rows in memory.",
+        )
+
     def shown(self, code: float) -> str:
         """Return a center or a value as text."""
         return str(self.of.values[int(code)]) if isinstance(self.of, Nominal) else number(float(code))
@@ -247,7 +254,8 @@ class PrototypeClassifier(GenerativeClassifier):
         contribute 0.
     scale : {'auto', 'deviation', None}, default='auto'
         'deviation': numbers are divided by the standard deviation of their column, and ordinal codes are scaled to
-        [0, 1]. None: no scaling. 'auto': 'deviation' if there are nominal columns, else None.
+        [0, 1]. None: no scaling. 'auto': 'deviation' if there are nominal columns, else None. A `DistanceMetric`
+        defines its own scales, so that 'deviation' raises an error.
     prior : {'uniform', 'raw'}, mapping or array-like, default='uniform'
         P(class). 'uniform': equal for all classes, so that the nearest prototype is predicted. 'raw': the class
         frequencies. A mapping or array gives the probabilities.
@@ -264,8 +272,30 @@ class PrototypeClassifier(GenerativeClassifier):
         The prototype of each class.
     left_out_ : dict of str to str
         Excluded columns, and the reason for each.
+    class_prior_ : ndarray
+        P(class).
+    log_prior_ : ndarray
+        The logarithm of P(class).
+    class_count_ : ndarray
+        Number of training rows (or their weight) in each class.
+    densities_ : dict
+        For each column: the centers of the classes, and the distances from them.
+    terms_ : list of Term
+        The columns that are used, and how each is compared.
     tallies_ : dict
         The learned counts and moments.
+    schema_ : Schema
+        The type and the values of each column.
+    target_ : Nominal
+        The name of the target and its classes.
+    n_rows_ : int
+        Number of training rows.
+    n_left_out_ : int
+        Number of rows skipped because their target is missing.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of str
+        Names of the columns seen in `fit`, if the table has column names.
 
     Examples
     --------

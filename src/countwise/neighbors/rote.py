@@ -54,6 +54,18 @@ class RoteClassifier(Classifier, RowModel):
         Number of distinct training rows.
     otherwise_ : classifier
         The other classifier, fitted. Only set if `otherwise` is a classifier.
+    schema_ : Schema
+        The type and the values of each column.
+    target_ : Nominal
+        The name of the target and its classes.
+    n_rows_ : int
+        Number of training rows.
+    n_left_out_ : int
+        Number of rows skipped because their target is missing.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of str
+        Names of the columns seen in `fit`, if the table has column names.
 
     Notes
     -----

@@ -47,6 +47,7 @@ from countwise.working import Account, Grid
 __all__ = ["NetworkModel"]
 
 _FRAMES = ("pandas", "polars", "pyarrow")
+_SCORE_NAMES = {"bic": "BIC", "aic": "AIC", "bdeu": "BDeu", "k2": "K2", "log_likelihood": "log-likelihood"}
 
 
 @dataclass(eq=False, repr=False)
@@ -177,15 +178,15 @@ class NetworkModel(TallyModel):
         """Count a part over the domains of the model, and return its number of rows; an unseen value is an error."""
         schema, target = self.schema_, self._matching_target(part.known)
         terms = self._blueprint.terms(schema, target)
-        asked = {name: blank for name, blank in blank_tallies(terms, target).items() if not only or name in only}
+        blanks = {name: blank for name, blank in blank_tallies(terms, target).items() if not only or name in only}
         if isinstance(part, EnginePart):
             engine, _ = EngineRows.open(part, schema, self.missing)
-            return engine.prepare(self._blueprint, schema, target).tallies(asked, target), engine.classes.rows
+            return engine.prepare(self._blueprint, schema, target).tallies(blanks, target), engine.classes.rows
         codes = Nominal(target.name, target.values, grows=False).encode(part.target, strict=True)
         table = schema.encode(schema.match(part.frame), part.weights, strict=True).with_column(target.name, codes)
         if self.missing == "complete":
             table = complete_rows(table, schema)
-        return fill_all(asked, derive_checked(table, terms)), table.n_rows
+        return fill_all(blanks, derive_checked(table, terms)), table.n_rows
 
     def _begin(self, schema: Schema, target: Nominal, rows: TrainingRows, frame: Frame) -> LearnedStructure:
         """Learn the structure and store it together with the column types."""
@@ -329,25 +330,27 @@ class NetworkModel(TallyModel):
 
     def query(
         self,
-        asked: str | Sequence[str],
+        nodes: str | Sequence[str],
         given: Mapping[str, Any] | None = None,
         *,
         method: str = "exact",
         n: int = 10_000,
         random_state: int = 0,
     ) -> QueryAnswer:
-        """Return P(asked | given).
+        """Compute the posterior distribution P(nodes | given).
 
         Parameters
         ----------
-        asked : str or sequence of str
-            The query node, or several nodes for their joint distribution.
+        nodes : str or sequence of str
+            A node, or several nominal nodes for their joint distribution.
         given : mapping of str to value, optional
-            The evidence. For each node a value, a number, or ``{value: weight}`` (soft evidence: the likelihood of
-            each value). None and NaN mean no evidence.
+            The evidence: the observed value of each observed node. A number observed for a discretized node is
+            replaced by its bin. ``{value: weight}`` or an array is soft evidence on a nominal node: the likelihood of
+            each value, up to a constant. None and NaN mean no evidence.
         method : {'exact', 'likelihood_weighting', 'gibbs'}, default='exact'
             'exact' uses variable elimination. 'likelihood_weighting' and 'gibbs' draw samples and also estimate
-            standard errors; use them if the exact computation needs too much memory.
+            standard errors. They support one nominal query node; use them if the exact computation needs too much
+            memory.
         n : int, default=10000
             The number of samples; ignored by 'exact'.
         random_state : int, default=0
@@ -356,8 +359,8 @@ class NetworkModel(TallyModel):
         Returns
         -------
         QueryAnswer
-            A dict that maps each value (for several nodes each tuple of values) to its probability. For a numeric
-            node the keys are "mean" and "deviation" (the standard deviation).
+            A dict that maps each value to its probability; for several nodes the keys are tuples of values. For a
+            numeric node the keys are "mean" and "sd" (standard deviation).
 
         Examples
         --------
@@ -369,10 +372,10 @@ class NetworkModel(TallyModel):
         Yes  0.75
         """
         net, evidence = self._net(), self._evidence(given)
-        return queries.query(net, asked, evidence, shown=given or {}, method=method, n=n, seed=random_state)
+        return queries.query(net, nodes, evidence, shown=given or {}, method=method, n=n, seed=random_state)
 
     def marginals(self, given: Mapping[str, Any] | None = None) -> dict[str, QueryAnswer]:
-        """Return P(node | given) of every nominal node, computed in one pass over the junction tree.
+        """Compute P(node | given) of every nominal node at once, by a junction tree.
 
         Parameters
         ----------
@@ -382,7 +385,7 @@ class NetworkModel(TallyModel):
         Returns
         -------
         dict of str to QueryAnswer
-            The posterior of each nominal node.
+            The posterior of each nominal node, including the nodes with evidence.
 
         Examples
         --------
@@ -420,7 +423,7 @@ class NetworkModel(TallyModel):
         return self._net().most_probable_explanation(self._evidence(given))
 
     def log_evidence(self, given: Mapping[str, Any]) -> float:
-        """Return log P(given).
+        """Compute the logarithm of the probability of the evidence, log P(given).
 
         Parameters
         ----------
@@ -430,8 +433,8 @@ class NetworkModel(TallyModel):
         Returns
         -------
         float
-            The natural logarithm of the probability, minus infinity if the evidence is impossible. For numeric nodes
-            it is the logarithm of the density.
+            The natural logarithm of the probability; minus infinity if the evidence is impossible. Numeric nodes
+            contribute the density of their value.
 
         Examples
         --------
@@ -448,7 +451,18 @@ class NetworkModel(TallyModel):
         return derive(self.schema_.encode(self.schema_.opened(X)), self.terms_)
 
     def score_samples(self, X: Any) -> Floats:
-        """Return log P(row) of each row, with missing values summed out.
+        """Compute log P(row) of each row. Missing values are summed out.
+
+        Parameters
+        ----------
+        X : any table
+            The rows, with the columns of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The natural logarithm of the probability of the observed values of each row. Numeric nodes contribute the
+            density of their value.
 
         Examples
         --------
@@ -472,8 +486,8 @@ class NetworkModel(TallyModel):
         Returns
         -------
         table
-            A table of the same library as the training data, or a dict of columns if the network was not fitted on a
-            frame.
+            A data frame of the same library as the training data; a dict of columns if the network was not fitted on
+            a pandas, Polars or PyArrow table.
 
         Examples
         --------
@@ -491,12 +505,12 @@ class NetworkModel(TallyModel):
     # -- inspection ------------------------------------------------------------------------
 
     def summary(self) -> str:
-        """Return the number of rows, the arcs and the score in a few lines.
+        """Summarize the network: number of training rows, arcs, score of the learned structure.
 
         Returns
         -------
         str
-            One line for the network and one for each node with its parents (at most 40 nodes).
+            One line for the network and one line for each of the first 40 nodes with its parents.
 
         Examples
         --------
@@ -513,12 +527,17 @@ class NetworkModel(TallyModel):
         arcs = f"network with {n_arcs} arc{'s' * (n_arcs != 1)}"
         head = f"{self.n_rows_} rows, {len(self.schema_)} attributes{target}: {arcs}"
         if self.found_ is not None:
-            head += f", {self.criterion or 'bic'} {self.found_.score:.6g}"
+            head += f", {_SCORE_NAMES[self.criterion or 'bic']} {self.found_.score:.6g}"
         lines = [head, "  missing values estimated by EM"] if self.em_ is not None else [head]
         return "\n".join([*lines, *(f"  {line}" for line in inspection.arc_lines(self.graph_)[:40])])
 
     def tables(self) -> dict[str, Grid]:
-        """Return the CPT, or the parameters, of every node; see `cpt`.
+        """Return the CPT or the parameters of every node; see `cpt`.
+
+        Returns
+        -------
+        dict of str to Grid
+            The table of each node.
 
         Examples
         --------
@@ -531,7 +550,7 @@ class NetworkModel(TallyModel):
         return {name: self.cpt(name) for name in self._net().graph}
 
     def table_titles(self) -> dict[str, str]:
-        """Return the title of each of `tables`, such as P(node | parents).
+        """Return the titles of the `tables`, such as P(node | parents).
 
         Returns
         -------
@@ -558,8 +577,9 @@ class NetworkModel(TallyModel):
         Returns
         -------
         Grid
-            One row for each combination of the nominal parents' values. Numbers have full precision and are rounded
-            only when printed.
+            One row for each combination of the nominal parents' values. A CPT has one column for each value of the
+            node. A numeric node has its parameters, such as mean and standard deviation, the slope of each numeric
+            parent ("× parent"), and the number of rows n. Numbers are rounded only when printed.
 
         Examples
         --------
@@ -573,21 +593,23 @@ class NetworkModel(TallyModel):
         return inspection.cpt_grid(self._net(), name)
 
     def explain_arc(self, parent: str, child: str) -> Grid:
-        """Explain why the structure search included an arc or not.
+        """Explain why the structure search included an arc between two nodes or not.
 
         Parameters
         ----------
         parent : str
             A node.
         child : str
-            Another node. The arc is reported in both directions.
+            Another node. Both directions of the arc are reported.
 
         Returns
         -------
         Grid
-            One row for each time that the search considered the arc: its direction, its gain in score (for
-            'chow_liu', 'tan' and 'k_dependence' the mutual information in bits), whether it was taken, and the
-            reason.
+            The arc, its gain, whether it was taken, and the reason. For 'ordering', 'orders' and 'annealing' there is
+            one row for each step of the K2 algorithm that considered the arc. For 'hill_climb' the gain is that of
+            the arc in the learned structure. Both are gains in score. For 'chow_liu', 'tan' and 'k_dependence' the
+            gain is the mutual information in bits (given the class, if there is one). An arc that the search did not
+            consider has no row: a forbidden arc, or an arc from the class in 'naive', 'tan' and 'k_dependence'.
 
         Examples
         --------
@@ -595,21 +617,21 @@ class NetworkModel(TallyModel):
         >>> net = BayesNetwork("chow_liu").fit(samples.load("tennis").frame)
         >>> print(net.explain_arc("outlook", "play"))
         arc                gain  taken  because
-        outlook → play  0.24675  yes    it has the largest mutual information
+        outlook → play  0.24675  yes    it is in the tree with the largest mutual information
         """
-        by_score = self.structure not in BY_INFORMATION
-        return inspection.arc_reasons(self._net().graph, self.found_, parent, child, by_score=by_score)
+        structure = self.structure if isinstance(self.structure, str) else ""
+        return inspection.arc_reasons(self._net().graph, self.found_, parent, child, structure)
 
     def explaining_away(
         self, cause: str | Mapping[str, Any], effect: Mapping[str, Any], other: str | Mapping[str, Any]
     ) -> Account:
-        """Show whether one cause explains an effect away and makes another cause less probable.
+        """Show whether a second cause explains an effect away, that is, makes the first cause less probable.
 
         Parameters
         ----------
         cause : str or mapping of str to value
-            A nominal node with its value, such as ``{"rain": "yes"}``. For a name alone, the value for which the
-            effect is the strongest evidence is used.
+            The first cause: a nominal node with its value, such as ``{"rain": "yes"}``. For a name alone, the value
+            is used whose probability the effect raises by the largest factor.
         effect : mapping of str to value
             The observed effect.
         other : str or mapping of str to value
@@ -618,8 +640,8 @@ class NetworkModel(TallyModel):
         Returns
         -------
         Account
-            P(cause) without evidence, given the other cause, given the effect, and given both, with the d-separation
-            of the two causes.
+            P(cause) without evidence, given the other cause, given the effect, and given both; and whether the two
+            causes are d-separated.
 
         Examples
         --------
@@ -633,14 +655,14 @@ class NetworkModel(TallyModel):
         """
         return inspection.explaining_away(self._net(), cause, self._evidence(effect), other)
 
-    def sensitivity(self, asked: str, value: Any, given: Mapping[str, Any] | None = None) -> Grid:
-        """Return the derivative of P(asked = value | given) with respect to each CPT entry, the largest first.
+    def sensitivity(self, node: str, value: Any, given: Mapping[str, Any] | None = None) -> Grid:
+        """Compute the derivative of P(node = value | given) with respect to each CPT entry.
 
         When one entry changes, the other entries of its row change in proportion, so that the row still sums to 1.
 
         Parameters
         ----------
-        asked : str
+        node : str
             A nominal node.
         value : object
             A value of this node.
@@ -650,8 +672,8 @@ class NetworkModel(TallyModel):
         Returns
         -------
         Grid
-            The node, the entry, its probability and the derivative, sorted by the absolute derivative. Entries with
-            derivative 0 are omitted.
+            The node of the CPT, the entry, its probability P and the derivative, with the largest absolute derivative
+            first. Entries with derivative 0 are omitted.
 
         Examples
         --------
@@ -667,14 +689,14 @@ class NetworkModel(TallyModel):
         wet   P(wet = no | rain = yes)   0.2        -0.2
         wet   P(wet = yes | rain = yes)  0.8         0.2
         """
-        return inspection.sensitivity_grid(self._net(), asked, value, self._evidence(given))
+        return inspection.sensitivity_grid(self._net(), node, value, self._evidence(given))
 
     def d_separated(
         self, one: str | Iterable[str], other: str | Iterable[str], given: str | Iterable[str] = ()
     ) -> bool:
         """Return whether two sets of nodes are d-separated by a third set.
 
-        d-separated nodes are conditionally independent whatever the parameters are.
+        Nodes that are d-separated are conditionally independent, whatever the parameters are.
 
         Parameters
         ----------
@@ -727,12 +749,12 @@ class NetworkModel(TallyModel):
         return self._net().graph.markov_blanket(node)
 
     def independence(self, X: Any, one: str, other: str, given: str | Sequence[str] = ()) -> Grid:
-        """Test whether two nominal nodes are independent given others, by Pearson's chi-square test.
+        """Test whether two nominal nodes are conditionally independent, by Pearson's chi-square test.
 
         Parameters
         ----------
         X : any table
-            The rows to test on.
+            The rows to test on. Rows in which one of these nodes is missing are ignored.
         one : str
             A nominal node.
         other : str
@@ -743,7 +765,8 @@ class NetworkModel(TallyModel):
         Returns
         -------
         Grid
-            The statistic, the degrees of freedom, the p-value, and whether the graph implies independence.
+            The statistic, the degrees of freedom (df), the p-value, and whether the nodes are d-separated, so that
+            the graph implies independence.
 
         Examples
         --------
@@ -751,7 +774,7 @@ class NetworkModel(TallyModel):
         >>> tennis = samples.load("tennis").frame
         >>> net = BayesNetwork("naive", target="play").fit(tennis)
         >>> print(net.independence(tennis, "outlook", "wind", given="play"))
-        pair                         chi-square  freedom   p-value  in the graph
-        outlook and wind given play     4.47222        3  0.214781  independent
+        pair                         chi-square  df   p-value  d-separated
+        outlook and wind given play     4.47222   3  0.214781  yes
         """
         return inspection.independence_test(self._net(), self._rows_of(X), one, other, given)

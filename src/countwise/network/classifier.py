@@ -46,9 +46,9 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
     .. math:: P(c | x) ∝ P(c | parents) ∏_a P(x_a | c, parents of a)
 
     Naive Bayes assumes that attributes are independent given the class. `conditional_mi_` shows the pairs that
-    violate this assumption. The other structures add arcs between attributes: 'tan' adds one parent for each
-    attribute, 'k_dependence' up to `max_dependence`, and 'hill_climb' those that raise the score. A missing value is
-    summed out of the factors that depend on it.
+    violate this assumption. The other structures add arcs between attributes: 'tan' gives each attribute but one an
+    attribute as a second parent, 'k_dependence' gives each attribute up to `max_dependence` of them, and 'hill_climb'
+    adds the arcs that raise the score. In prediction, a missing value is summed out of the factors that contain it.
 
     Parameters
     ----------
@@ -58,20 +58,23 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
     order : sequence of str, optional
         The node ordering for 'ordering': parents precede their children. By default the class, then the columns.
     criterion : {'bic', 'aic', 'bdeu', 'k2', 'log_likelihood'} or None, default=None
-        The score that the search maximizes; None means 'bic'. Must be None for 'naive', 'tan', 'k_dependence' and
-        'chow_liu', which do not maximize a score.
+        The score that the search maximizes; None means 'bic'. With 'bdeu' and 'k2' all numeric columns are
+        discretized. Must be None for 'naive', 'tan', 'k_dependence' and 'chow_liu', which do not maximize a score.
     equivalent_sample_size : float, default=1
         The weight of the BDeu prior, in rows. Used by ``criterion='bdeu'`` only.
     max_parents : int, default=3
-        The largest number of parents that the search gives a node.
+        The largest number of parents of a node in 'ordering', 'orders', 'annealing' and 'hill_climb'.
     required : arcs, optional
-        Arcs that the learned structure must contain, in any form that `structure` accepts.
+        Arcs that the learned structure must contain, in any form that `structure` accepts. If a tree, or a structure
+        around the class, violates `required`, `forbidden` or `tiers`, an error is raised.
     forbidden : arcs, optional
         Arcs that the learned structure must not contain.
     tiers : list of lists of str, or mapping of str to int, optional
-        A partial ordering of the nodes: no learned arc leads from a later tier to an earlier one.
+        A partial ordering of the nodes, with the earliest tier first: no learned arc leads from a later tier to an
+        earlier one.
     root : str, optional
-        The root of the tree for 'tan' and 'chow_liu'. By default the first nominal attribute.
+        The root of the tree for 'tan' and 'chow_liu'. By default the first nominal node of the tree, or the first
+        node if all are numeric.
     max_dependence : int, default=2
         For 'k_dependence': the largest number of parents in addition to the class.
     smoothing : float, {'laplace', 'global', 'bdeu', 'none'}, MEstimate, Dirichlet or None, default=1
@@ -81,9 +84,9 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
         count columns), 'kernel' or 'binned'. Text columns and sparse blocks are multinomial and depend on the class
         only.
     ranges : int, str, list of edges or Binned, default='mdl'
-        How to discretize a numeric column that is a parent of a nominal node: the number of equal-frequency bins, the
-        name of a discretization method, or the cut points. 'mdl' uses the entropy criterion of Fayyad and Irani
-        (1993).
+        How to discretize a numeric column that is given as a parent of a nominal node: the number of equal-frequency
+        bins, the name of a discretization method, or the cut points. 'mdl' uses the entropy criterion of Fayyad and
+        Irani (1993). A column with the distribution 'binned' uses the bins of that distribution.
     types : mapping of column to type, str or Schema, optional
         The column types; see `NaiveBayesClassifier`. By default the dtype decides.
     categorical_features : array-like, optional
@@ -92,16 +95,17 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
         How missing training values are handled: expected counts by EM, all rows in which a node and its parents are
         observed, or only complete rows; see `BayesNetwork`.
     restarts : int, default=3
-        The number of restarts of 'hill_climb', or of starting orderings of 'orders' and 'annealing'.
+        The number of restarts of 'hill_climb' (0 or more), or of starting orderings of 'orders' and 'annealing' (1 or
+        more).
     max_iter : int, default=500
-        The largest number of EM iterations.
+        The largest number of EM iterations. A warning is issued if EM has not converged by then.
     tol : float, default=1e-8
-        EM stops when no parameter changes by more than this.
+        EM stops when no parameter changes by more than this; see `BayesNetwork`.
     random_state : int or None, default=0
-        The seed of the structure search.
+        The seed of the structure search. None means 0.
     prior : {'raw', 'smoothed', 'uniform'}, mapping or array-like, default='raw'
-        P(class) if the class has no parents: the class frequencies, the frequencies smoothed like the CPTs, uniform,
-        or given probabilities.
+        P(class): the class frequencies, the frequencies smoothed like the CPTs, uniform, or given probabilities. Must
+        be 'raw' if the class has parents, because its CPT is used then.
     unseen : {'ignore', 'error'}, default='ignore'
         'ignore' treats a value that was never seen in training as missing; 'error' raises an error.
 
@@ -117,15 +121,19 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
     densities_ : dict of str to Density
         The distribution of every node for each combination of its nominal parents' values; see `BayesNetwork`.
     conditional_mi_ : Grid
-        The conditional mutual information of each pair of attributes given the class, in bits.
+        The conditional mutual information of each pair of attributes given the class, in bits, and whether the
+        network has an arc between them. For 'naive' and other structures that do not need it, it is empty if there
+        are more than 20,000 pairs, or if the network was fitted on an engine table.
     class_prior_ : ndarray
-        P(class).
+        P(class); the marginal distribution if the class has parents.
     class_count_ : ndarray
         The number of rows, or the total weight, of each class.
     found_ : FoundStructure or None
-        The score of the learned structure and the gain of every candidate arc. None if the structure was given.
+        The result of the structure search: ``score``, and ``tried`` with the gain of every candidate arc. None if the
+        structure was given.
     em_ : Learned or None
-        The result of EM, with the log-likelihood before each iteration. None if EM was not needed.
+        The result of EM; ``em_.log_likelihoods`` holds the log-likelihood before each iteration. None if EM was not
+        needed.
     n_iter_ : int
         The number of EM iterations; 1 if EM was not needed.
     tallies_ : dict of str to tally
@@ -199,9 +207,9 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
 
     @property
     def conditional_mi_(self) -> Grid:
-        """The conditional mutual information of each pair of attributes given the class in bits, the largest first.
+        """The conditional mutual information of each pair of attributes given the class, in bits, largest first.
 
-        Naive Bayes assumes that all of it is 0. `add_arc` adds the arc of a pair to the network.
+        Naive Bayes assumes that it is 0 for every pair. `add_arc` adds an arc between two attributes.
         """
         self._check_fitted()
         arcs = {frozenset(arc) for arc in self.graph_.arcs}
@@ -329,7 +337,9 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
     def _estimate(self) -> None:
         name = self.target_.name
         if self.graph_.parents[name] and not (isinstance(self.prior, str) and self.prior == "raw"):
-            raise OptionError(f"prior={self.prior!r} has no meaning where the class has parents.")
+            raise OptionError(
+                f"prior={self.prior!r} cannot be used because the class has parents.", hint="use prior='raw'."
+            )
         NetworkModel._estimate(self)
         self.classes_ = self.target_.labels(getattr(self, "_label_type", None))
         self.class_prior_ = self.net_.query(name)

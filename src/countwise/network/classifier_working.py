@@ -180,10 +180,11 @@ class NetworkWorking:
         missing = sorted({v for some in hidden.values() for v in some})
         texts = [probability(float(log)) for log in logs]
         factors = tuple(Factor(float(log), text, text) for log, text in zip(logs, texts, strict=True))
+        one_missing, one_observed = len(missing) == 1, len(observed) == 1
         note = (
-            f"{listed(missing)} {'is' if len(missing) == 1 else 'are'} missing; {listed(observed)} "
-            f"depend{'s' * (len(observed) == 1)} on {'it' if len(missing) == 1 else 'them'}, "
-            f"so their factors are multiplied and summed over {'its' if len(missing) == 1 else 'their'} values."
+            f"{listed(missing)} {'is' if one_missing else 'are'} missing, and {listed(observed)} "
+            f"depend{'s' * one_observed} on {'it' if one_missing else 'them'}: the product of their factors is "
+            f"summed over the values of {listed(missing)}."
         )
         shown = [f"{n} = {shown_cell(one.columns[n])}" for n in observed if n != self.target]
         return Step(", ".join(shown or missing), "", factors, "known", "summed over the missing values"), note

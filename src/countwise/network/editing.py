@@ -116,8 +116,13 @@ class HandSpecification:
         """Raise an error if a learned structure contradicts the CPTs specified by hand."""
         for name in self.tables:
             if list(graph.parents[name]) != self.parents(name):
+                given, learned = (
+                    f"the parents {listed(some)}" if some else "no parents"
+                    for some in (self.parents(name), graph.parents[name])
+                )
                 raise OptionError(
-                    f"The CPT of node {name!r} was set by hand for other parents than the structure gives it."
+                    f"The CPT of node {name!r} was set by hand for {given}, but the structure has {learned}.",
+                    hint="set the CPT for these parents, or change the arcs.",
                 )
 
     def net(self) -> Net:
@@ -238,7 +243,7 @@ def _table_of(of: Nominal, parents: Sequence[Nominal], table: Any) -> Floats:
                 hint=f"use one axis for each of {listed([a.name for a in (*parents, of)])}"
                 + ("." if parents else "; add arcs before CPTs."),
             )
-    return _sound(of.name, found)
+    return _sound(of.name, parents, found)
 
 
 def _key(key: Any, parents: Sequence[Nominal]) -> tuple[Any, ...]:
@@ -268,7 +273,7 @@ def _row(of: Nominal, row: Any) -> Floats:
     return numbers
 
 
-def _sound(name: str, table: Floats) -> Floats:
+def _sound(name: str, parents: Sequence[Nominal], table: Floats) -> Floats:
     """Return the CPT with normalized rows; raise an error if a sum differs from 1 by more than rounding."""
     if not np.isfinite(table).all() or (table < 0).any():
         raise OptionError(f"The CPT of {name!r} must contain finite numbers >= 0.")
@@ -276,5 +281,7 @@ def _sound(name: str, table: Floats) -> Floats:
     off = np.abs(sums - 1.0)
     if off.size and off.max() > _OFF:
         at = np.unravel_index(int(np.argmax(off)), sums.shape)
-        raise OptionError(f"A row of the CPT of {name!r} sums to {float(sums[at]):.6g}, not 1.")
+        given = ", ".join(f"{a.name} = {a.values[i]}" for a, i in zip(parents, map(int, at[:-1]), strict=True))
+        row = f"The row of the CPT of {name!r} for {given}" if given else f"The CPT of {name!r}"
+        raise OptionError(f"{row} sums to {float(sums[at]):.6g}, not 1.")
     return np.where(off > 1e-15, table / np.where(sums > 0, sums, 1.0), table)

@@ -21,7 +21,7 @@ from countwise.network.net import Net, evidence_text
 from countwise.network.search.constraints import FoundStructure
 from countwise.tallies import Counts
 from countwise.working import Account, Grid, Section
-from countwise.working.numbers import percent
+from countwise.working.numbers import number, percent
 
 __all__ = ["arc_lines", "arc_reasons", "cpt_grid", "explaining_away", "independence_test", "sensitivity_grid"]
 
@@ -49,15 +49,15 @@ def cpt_grid(net: Net, name: str) -> Grid:
     if isinstance(line, LinearDensity):
         columns["intercept" if line.numbers else "mean"] = line.intercept.tolist()
         columns.update({f"× {x}": line.slope[:, j].tolist() for j, x in enumerate(line.numbers)})
-        return Grid({**columns, "deviation": line.sd.tolist(), "n": line.n.tolist()})
+        return Grid({**columns, "sd": line.sd.tolist(), "n": line.n.tolist()})
     shown = line.summary(range(len(cases)))
     if not isinstance(net.attributes[name], Numeric):
         return Grid(shown)
     return Grid({**columns, **{k: v for i, (k, v) in enumerate(shown.items()) if i or not above}})
 
 
-def arc_reasons(graph: Graph, found: FoundStructure | None, parent: str, child: str, *, by_score: bool) -> Grid:
-    """Explain why an arc is present or absent: its gain each time the search considered it."""
+def arc_reasons(graph: Graph, found: FoundStructure | None, parent: str, child: str, structure: str) -> Grid:
+    """Explain why an arc is present or absent: its gain whenever the search considered it, and the reason."""
     graph.known([parent, child])
     if found is None:
         raise OptionError(
@@ -70,15 +70,19 @@ def arc_reasons(graph: Graph, found: FoundStructure | None, parent: str, child: 
             "arc": [f"{p} → {c}" for p, c, _, _ in rows],
             "gain": [float(g) for _, _, g, _ in rows],
             "taken": ["yes" if t else "no" for *_, t in rows],
-            "because": [_because(graph, *row, by_score=by_score) for row in rows],
+            "because": [_because(graph, structure, *row) for row in rows],
         }
     )
 
 
-def _because(graph: Graph, parent: str, child: str, gain: float, taken: bool, *, by_score: bool) -> str:
+def _because(graph: Graph, structure: str, parent: str, child: str, gain: float, taken: bool) -> str:
     """Return the reason why an arc was taken or not."""
-    if not by_score:
-        return "it has the largest mutual information" if taken else "other arcs have more mutual information"
+    if structure in ("chow_liu", "tan"):
+        return f"it is {'' if taken else 'not '}in the tree with the largest mutual information"
+    if structure == "k_dependence":
+        if taken:
+            return "it is among the arcs into the node with the most mutual information"
+        return "other arcs into the node have more mutual information" if gain > 0 else "its mutual information is 0"
     if taken:
         return "it raises the score" if gain > 0 else "it is required"
     if not gain > 0:
@@ -107,9 +111,9 @@ def independence_test(net: Net, table: Table, one: str, other: str, given: str |
         {
             "pair": [f"{one} and {other}" + (f" given {', '.join(names[2:])}" if names[2:] else "")],
             "chi-square": [total],
-            "freedom": [free],
+            "df": [free],
             "p-value": [float(gammaincc(free / 2, total / 2)) if free else float("nan")],
-            "in the graph": ["independent" if net.graph.d_separated(one, other, names[2:]) else "dependent"],
+            "d-separated": ["yes" if net.graph.d_separated(one, other, names[2:]) else "no"],
         }
     )
 
@@ -117,13 +121,13 @@ def independence_test(net: Net, table: Table, one: str, other: str, given: str |
 # -- sensitivity -------------------------------------------------------------------------
 
 
-def sensitivity_grid(net: Net, asked: str, value: Any, evidence: Mapping[str, Any]) -> Grid:
-    """Return the derivative of P(asked = value | evidence) with respect to each CPT entry, the largest first."""
-    net.graph.known(asked)
-    if asked not in net.tables:
-        raise OptionError(f"Node {asked!r} is numeric; sensitivity needs a nominal node.")
+def sensitivity_grid(net: Net, queried: str, value: Any, evidence: Mapping[str, Any]) -> Grid:
+    """Return the derivative of P(queried = value | evidence) with respect to each CPT entry, the largest first."""
+    net.graph.known(queried)
+    if queried not in net.tables:
+        raise OptionError(f"Node {queried!r} is numeric; sensitivity needs a nominal node.")
     rows: list[tuple[str, str, float, float]] = []
-    for node, slopes in _sensitivities(net, asked, net.code(asked, value), evidence).items():
+    for node, slopes in _sensitivities(net, queried, net.code(queried, value), evidence).items():
         above = net.graph.parents[node]
         for at in np.ndindex(*slopes.shape):
             if slopes[at] == 0.0:
@@ -135,17 +139,17 @@ def sensitivity_grid(net: Net, asked: str, value: Any, evidence: Mapping[str, An
     return Grid({name: [row[i] for row in rows] for i, name in enumerate(("node", "entry", "P", "derivative"))})
 
 
-def _sensitivities(net: Net, asked: str, code: int, known: Mapping[str, Any]) -> dict[str, Floats]:
-    """Return the derivative of P(asked = value | known) with respect to each CPT entry.
+def _sensitivities(net: Net, queried: str, code: int, known: Mapping[str, Any]) -> dict[str, Floats]:
+    """Return the derivative of P(queried = value | known) with respect to each CPT entry.
 
     The other entries of the row change in proportion, so that it still sums to 1. Irrelevant nodes have derivative 0.
     """
     codes, numbers = net.evidence(known)
-    if asked in codes and np.ndim(codes[asked]) == 0:
-        raise OptionError(f"Node {asked!r} is part of the evidence, so it cannot be queried.")
-    relevant = net.graph.ancestors({asked, *codes, *numbers})
+    if queried in codes and np.ndim(codes[queried]) == 0:
+        raise OptionError(f"Node {queried!r} is part of the evidence, so it cannot be queried.")
+    relevant = net.graph.ancestors({queried, *codes, *numbers})
     among = [node for node in net.graph if node in relevant]
-    both = _Weights(net, codes, numbers, among, *net.marks({asked: code}))
+    both = _Weights(net, codes, numbers, among, *net.marks({queried: code}))
     alone = _Weights(net, codes, numbers, among)
     log_known = alone.total()
     if log_known == -np.inf:
@@ -206,7 +210,7 @@ def _with_others(table: Floats, gain: Floats) -> Floats:
 def explaining_away(
     net: Net, cause: str | Mapping[str, Any], effect_known: Mapping[str, Any], other: str | Mapping[str, Any]
 ) -> Account:
-    """Show whether one cause explains an effect away and makes another cause less probable.
+    """Show whether a second cause explains an effect away, that is, makes the first cause less probable.
 
     The account has P(cause), P(cause | other), P(cause | effect) and P(cause | effect, other), and whether the two
     causes are d-separated with and without the effect.
@@ -220,14 +224,14 @@ def explaining_away(
     evidence: list[dict[str, Any]] = [{}, {beside: seen}, effect, both]
     p = [float(net.query(name, known)[code]) for known in evidence]
     event, helper, seen_words = f"{name} = {value}", f"{beside} = {seen}", evidence_text(effect_known)
-    table = Grid({"known": [evidence_text(known) or "nothing" for known in evidence], f"P({event})": p})
+    table = Grid({"evidence": [evidence_text(known) or "none" for known in evidence], f"P({event})": p})
     line = _separation(net, name, beside, list(effect_known))
     section = Section(f"P({event}) given different evidence", table, (line,))
     return Account(_verdict(event, helper, seen_words, p[0], p[2], p[3]), p[3], (section,))
 
 
 def _event(net: Net, which: str | Mapping[str, Any], effect: Mapping[str, Any]) -> tuple[str, Any]:
-    """Return a node and its value: the given one, or the one for which the effect is the strongest evidence."""
+    """Return a node and its value: the given one, or the one whose probability the effect raises most."""
     if isinstance(which, Mapping):
         if len(which) != 1:
             raise OptionError(
@@ -250,15 +254,16 @@ def _event(net: Net, which: str | Mapping[str, Any], effect: Mapping[str, Any]) 
 def _verdict(event: str, helper: str, effect: str, before: float, after: float, last: float) -> str:
     """Summarize the three probabilities in one sentence."""
     start, seen, end = (percent(p, certain=p in (0.0, 1.0)) for p in (before, after, last))
-    moved = f"P({event}) {'falls' if last < after else 'rises'} from {seen} to {end}"
     if abs(last - after) <= _SAME * max(after, last):
-        return f"No: given {effect}, {helper} does not change P({event}), which stays at {seen}."
+        return f"{helper} does not explain {effect} away: P({event}) stays at {seen}."
+    shown = (seen, end) if seen != end else (number(after), number(last))  # more digits if the percentages are equal
+    moved = f"P({event}) {'falls' if last < after else 'rises'} from {shown[0]} to {shown[1]}"
     if after - before <= _SAME * max(after, before):
-        why = f"{effect} does not make {event} more probable ({start} to {seen}), so there is nothing to explain away"
-        return f"No: {why}. Given {helper} as well, {moved}."
+        why = f"{effect} does not make {event} more probable (from {start} to {seen})"
+        return f"There is nothing to explain away: {why}. Given {helper} as well, {moved}."
     if last < after:
         return f"{helper} explains {effect} away: {moved}."
-    return f"No, the opposite: {helper} makes {event} even more probable; {moved}."
+    return f"{helper} does not explain {effect} away. On the contrary, {moved}."
 
 
 def _separation(net: Net, one: str, other: str, effect: list[str]) -> str:

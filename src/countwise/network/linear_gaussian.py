@@ -70,7 +70,8 @@ def linear_from(tally: Scatter, divisor: str = "n-1", floor: float = 1e-9) -> Li
     """
     if tally.worn:
         warn(
-            "Most training rows were forgotten, so the regression coefficients have lost precision. Hint: fit again."
+            "Far larger values were forgotten, so the regression coefficients have lost precision. "
+            "Hint: fit again on the remaining rows."
         )
     *numbers, name = tally.of.names
     p = len(numbers)
@@ -98,10 +99,11 @@ def linear_from(tally: Scatter, divisor: str = "n-1", floor: float = 1e-9) -> Li
 
 
 def regularized_from(tally: Scatter | Moments, floor: float = 1e-9) -> LinearDensity:
-    """Estimate the regressions by maximum likelihood, with one prior row with the pooled moments in each combination.
+    """Estimate the regressions by maximum likelihood, with one prior row in each combination.
 
-    The prior row changes nothing if there is only one combination. It keeps the variance of a combination with few
-    rows above 0, and keeps its coefficients from jumping between its own and the pooled regression during EM.
+    The prior row has the pooled covariance. It changes nothing if there is only one combination. It keeps the
+    variance of a combination with few rows above 0, and keeps its coefficients from jumping between its own and the
+    pooled regression during EM.
     """
     if isinstance(tally, Moments):
         names: tuple[str, ...] = (tally.of.name,)

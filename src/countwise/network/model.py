@@ -36,7 +36,9 @@ class BayesNetwork(NetworkModel):
 
     A nominal node has a conditional probability table (CPT). A numeric node has one density for each combination of
     its nominal parents' values; the mean of a Gaussian node may also be linear in its Gaussian parents. A numeric
-    column that is a parent of a nominal node is discretized.
+    column is discretized if it is given as a parent of a node of another type, such as a nominal node. A structure
+    search does not discretize columns: only a column with the distribution 'binned' can become a parent of a nominal
+    node.
 
     Parameters
     ----------
@@ -56,36 +58,43 @@ class BayesNetwork(NetworkModel):
         - 'k_dependence': the k-dependence classifier around `target` (Sahami, 1996).
     order : sequence of str, optional
         The node ordering for 'ordering': parents precede their children. By default the order of the columns.
+        Ignored by the other algorithms.
     criterion : {'bic', 'aic', 'bdeu', 'k2', 'log_likelihood'} or None, default=None
         The score that the search maximizes; None means 'bic'. 'bdeu' and 'k2' are defined for nominal nodes only, so
-        numeric columns are discretized. Must be None for 'chow_liu', 'tan' and 'k_dependence', which use mutual
+        all numeric columns are discretized. Must be None for 'chow_liu', 'tan' and 'k_dependence', which use mutual
         information, and for 'naive', whose arcs are fixed.
     equivalent_sample_size : float, default=1
         The weight of the BDeu prior, in rows. Used by ``criterion='bdeu'`` only.
     max_parents : int, default=3
-        The largest number of parents that the search gives a node.
+        The largest number of parents of a node in 'ordering', 'orders', 'annealing' and 'hill_climb'.
     required : arcs, optional
         Arcs that the learned structure must contain, in any form that `structure` accepts. Arcs of `add_arc` are
-        required too.
+        required too. If a tree or a structure around `target` violates `required`, `forbidden` or `tiers`, an error
+        is raised; the other searches respect them.
     forbidden : arcs, optional
         Arcs that the learned structure must not contain.
     tiers : list of lists of str, or mapping of str to int, optional
-        A partial ordering of the nodes: no learned arc leads from a later tier to an earlier one.
+        A partial ordering of the nodes, with the earliest tier first: no learned arc leads from a later tier to an
+        earlier one.
     root : str, optional
-        The root of the tree for 'chow_liu' and 'tan'. By default the first nominal node.
+        The root of the tree for 'chow_liu' and 'tan'. By default the first nominal node, or the first node if all are
+        numeric.
     max_dependence : int, default=2
         For 'k_dependence': the largest number of parents in addition to the class.
     smoothing : float, {'laplace', 'global', 'bdeu', 'none'}, MEstimate, Dirichlet or None, default=1
-        The prior of the CPTs. A number is the pseudocount of each cell (Laplace); 'laplace' is 1. 'global' uses the
-        marginal frequencies as the prior of an m-estimate. 'bdeu' is ``Dirichlet(1)``. 0, 'none' and None give
-        relative frequencies. Unless it is 0, a Gaussian node with a nominal parent and at least one more parent also
-        gets one prior row with the pooled variance in each combination of its nominal parents' values.
+        The prior of the CPTs. A number is the pseudocount of each cell (Laplace); 'laplace' is 1. 'global' divides
+        one pseudocount in proportion to the marginal frequencies of the node (an m-estimate with m = 1). 'bdeu' is
+        ``Dirichlet(1)``. 0, 'none' and None give relative frequencies. Unless smoothing is 0, a Gaussian node with a
+        nominal parent and at least one more parent also gets one prior row with the pooled covariance for each
+        combination of its nominal parents' values.
     distributions : str, distribution or mapping of column to either, optional
         The densities of numeric columns: 'gaussian' (the default for numeric columns), 'poisson' (the default for
         count columns), 'kernel' or 'binned'.
     ranges : int, str, list of edges or Binned, default=4
-        How to discretize a numeric column that is a parent of a nominal node: the number of equal-frequency bins, the
-        name of a discretization method, or the cut points.
+        How to discretize a numeric column: the number of equal-frequency bins, the name of an unsupervised
+        discretization method, or the cut points. A supervised method such as 'mdl' finds no cut points, because the
+        columns are discretized without a class; use `BayesNetworkClassifier` for it. A column with the distribution
+        'binned' uses the bins of that distribution.
     types : mapping of column to type, str or Schema, optional
         The column types; see `NaiveBayesClassifier`. By default the dtype decides.
     categorical_features : array-like, optional
@@ -95,17 +104,21 @@ class BayesNetwork(NetworkModel):
         structure is learned. 'available' estimates each node from the rows in which the node and its parents are all
         observed. 'complete' drops every row with a missing value.
     restarts : int, default=3
-        The number of restarts of 'hill_climb', or of starting orderings of 'orders' and 'annealing'.
+        The number of restarts of 'hill_climb' (0 or more), or of starting orderings of 'orders' and 'annealing' (1 or
+        more).
     max_iter : int, default=500
-        The largest number of EM iterations.
+        The largest number of EM iterations. A warning is issued if EM has not converged by then.
     tol : float, default=1e-8
-        EM stops when no parameter changes by more than this.
+        EM stops when no parameter changes by more than this, or when the log-likelihood is practically constant.
+        Means and standard deviations are measured in units of the standard deviation.
     random_state : int or None, default=0
-        The seed of the structure search and of the initial tables of latent nodes.
+        The seed of the structure search and of the initial CPTs of latent nodes. With None the initial CPTs differ in
+        each fit, and the search uses the seed 0.
     target : str, optional
         The class node for 'naive', 'tan' and 'k_dependence'.
     latent : mapping of str to int or list, optional
-        Nodes that are never observed, with their number of values or the list of them. Requires ``missing='em'``.
+        Nodes that are never observed, with their number of values or the list of their values. Requires
+        ``missing='em'``.
     nodes : mapping, optional
         Declared nodes; `add_node` sets it.
     arcs : list of pairs, optional
@@ -122,12 +135,15 @@ class BayesNetwork(NetworkModel):
         the last axis for the node. ``net_.densities[node]`` holds the parameters of a numeric node.
     densities_ : dict of str to Density
         The distribution of every node for each combination of its nominal parents' values; the last parent varies
-        fastest. ``counts`` and ``prob`` of a nominal node; ``mean`` and ``sd``, ``rate``, or ``intercept``, ``slope``
-        and ``sd`` (linear Gaussian) of a numeric one.
+        fastest. A nominal node has ``counts`` and ``prob``. A numeric node has ``mean`` and ``sd`` (Gaussian),
+        ``rate`` (counts), or ``intercept``, ``slope`` and ``sd`` (linear Gaussian). Empty for a network that was not
+        fitted.
     found_ : FoundStructure or None
-        The score of the learned structure and the gain of every candidate arc. None if the structure was given.
+        The result of the structure search: ``score``, and ``tried`` with the gain of every candidate arc. None if the
+        structure was given.
     em_ : Learned or None
-        The result of EM, with the log-likelihood before each iteration. None if EM was not needed.
+        The result of EM; ``em_.log_likelihoods`` holds the log-likelihood before each iteration. None if EM was not
+        needed.
     n_iter_ : int
         The number of EM iterations; 1 if EM was not needed.
     tallies_ : dict of str to tally
@@ -186,7 +202,7 @@ class BayesNetwork(NetworkModel):
         values : sequence or Attribute, optional
             The values of the node, in order. By default they are learned from the data.
         cpt : array-like or mapping, optional
-            The CPT of the node, in the form that `set_cpt` accepts. The arcs into the node must be added before.
+            The CPT of the node, in the form that `set_cpt` accepts. Add the arcs into the node first.
         X : any table, optional
             Rows with all columns of the fitted network and the new column.
         sample_weight : array-like or str, optional
@@ -267,8 +283,9 @@ class BayesNetwork(NetworkModel):
             the last axis for the node. A mapping is ``{value: p}`` without parents, ``{parent value: {value: p}}``
             with one parent and ``{(value, value): {value: p}}`` with several.
         rows : float, optional
-            The number of rows that the table is worth as a prior when the network is fitted. By default the data do
-            not change the table.
+            The weight of the table as a prior when the network is fitted: the number of prior rows, divided evenly
+            among the combinations of the parents' values. They replace the pseudocounts of `smoothing`. By default
+            the data do not change the table.
 
         Returns
         -------
@@ -476,6 +493,20 @@ class BayesNetwork(NetworkModel):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn the structure, unless it is given, and the distribution of each node.
 
+        Parameters
+        ----------
+        X : any table
+            The training rows. Each column is a node.
+        y : ignored
+            Present for API consistency.
+        sample_weight : array-like or str, optional
+            The weight of each row, or the name of the column that holds it.
+
+        Returns
+        -------
+        self
+            The fitted network.
+
         Examples
         --------
         >>> from countwise import BayesNetwork, samples
@@ -492,6 +523,23 @@ class BayesNetwork(NetworkModel):
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Update the distributions with more rows. The structure does not change.
 
+        The first call on a network that is not fitted is the same as `fit`. With ``missing='em'``, later rows must
+        not contain missing values for which EM is needed.
+
+        Parameters
+        ----------
+        X : any table
+            More training rows.
+        y, classes : ignored
+            Present for API consistency.
+        sample_weight : array-like or str, optional
+            The weight of each row, or the name of the column that holds it.
+
+        Returns
+        -------
+        self
+            The updated network.
+
         Examples
         --------
         >>> from countwise import BayesNetwork
@@ -502,7 +550,23 @@ class BayesNetwork(NetworkModel):
         return super().partial_fit(X, None, None, sample_weight)
 
     def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Remove rows from the training data, as if they had never been there. The structure does not change.
+        """Subtract training rows from the counts, as if the network had been fitted without them.
+
+        The structure does not change. A network that was fitted by EM cannot forget rows.
+
+        Parameters
+        ----------
+        X : any table
+            Rows on which the network was fitted.
+        y : ignored
+            Present for API consistency.
+        sample_weight : array-like or str, optional
+            The weight of each row, or the name of the column that holds it.
+
+        Returns
+        -------
+        self
+            The updated network.
 
         Examples
         --------
@@ -514,7 +578,19 @@ class BayesNetwork(NetworkModel):
         return super().forget(X, None, sample_weight)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Return the total log-likelihood of the rows, with missing values summed out.
+        """Compute the total log-likelihood of the rows. Missing values are summed out.
+
+        Parameters
+        ----------
+        X : any table
+            The rows, with the columns of `fit`.
+        y : ignored
+            Present for API consistency.
+
+        Returns
+        -------
+        float
+            The sum of `score_samples`.
 
         Examples
         --------
@@ -525,20 +601,20 @@ class BayesNetwork(NetworkModel):
         """
         return float(self.score_samples(X).sum())
 
-    def explain(self, asked: str | Sequence[str], given: Mapping[str, Any] | None = None) -> Account:
-        """Explain the computation of P(asked | given) by variable elimination, step by step.
+    def explain(self, nodes: str | Sequence[str], given: Mapping[str, Any] | None = None) -> Account:
+        """Show the computation of P(nodes | given) by variable elimination, step by step.
 
         Parameters
         ----------
-        asked : str or sequence of str
-            A nominal node, or several nodes for their joint distribution.
+        nodes : str or sequence of str
+            A nominal node, or several nominal nodes for their joint distribution.
         given : mapping of str to value, optional
             The evidence, in the form that `query` accepts.
 
         Returns
         -------
         Account
-            The factors, their products and their sums, as text, HTML or LaTeX.
+            The factors, their products and their sums. It prints as text and has an HTML and a LaTeX form.
 
         Examples
         --------
@@ -552,4 +628,4 @@ class BayesNetwork(NetworkModel):
           yes       0.2                  0.8     0.16             0.666667
           The products sum to 0.24 = P(wet = yes); each is divided by this sum.
         """
-        return explain_elimination(self._net(), asked, self._evidence(given))
+        return explain_elimination(self._net(), nodes, self._evidence(given))

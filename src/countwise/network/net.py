@@ -25,7 +25,7 @@ __all__ = ["Net", "code_of", "evidence_text", "is_soft"]
 
 @dataclass(frozen=True, eq=False)
 class Net:
-    """Network with its parameters: nominal nodes with CPTs and numeric nodes with densities.
+    """Network with its parameters: CPTs of nominal nodes and densities of numeric nodes.
 
     Parameters
     ----------
@@ -151,9 +151,9 @@ class Net:
         """The numeric nodes."""
         return Numbers(self.graph, self.sizes(), self.densities)
 
-    def query(self, asked: str | Sequence[str], known: Mapping[str, Any] | None = None) -> Floats:
-        """Return P(asked | known) of nominal nodes, one axis for each; see `evidence` for the form of `known`."""
-        names = self.graph.known(asked)
+    def query(self, queried: str | Sequence[str], known: Mapping[str, Any] | None = None) -> Floats:
+        """Return P(queried | known) of nominal nodes, one axis for each; see `evidence` for the form of `known`."""
+        names = self.graph.known(queried)
         again = [name for i, name in enumerate(names) if name in names[:i]]
         if again:
             raise OptionError(f"The query contains node {again[0]!r} twice.")
@@ -182,7 +182,7 @@ class Net:
         return found, log
 
     def calibrated(self, known: Mapping[str, Any] | None = None) -> tuple[dict[str, Floats], float]:
-        """Return the same as `marginals`; impossible evidence gives no marginals and minus infinity."""
+        """Return the same as `marginals`; impossible evidence gives no marginals, and minus infinity as log P."""
         codes, numbers = self.evidence(known or {})
         sizes = self.sizes()
         nominal = [name for name in self.graph if name in self.tables]
@@ -197,8 +197,8 @@ class Net:
         found, log = tree.marginals(factors)
         return {name: found[name] for name in nominal if name in found}, log + scale
 
-    def sampled(self, asked: str, known: Mapping[str, Any], method: str, n: int, seed: int) -> SampledEstimate:
-        """Estimate P(asked | known) by sampling.
+    def sampled(self, queried: str, known: Mapping[str, Any], method: str, n: int, seed: int) -> SampledEstimate:
+        """Estimate P(queried | known) by sampling.
 
         Numbers and soft evidence enter as additional nodes with one value, whose probability is their likelihood.
         """
@@ -211,10 +211,10 @@ class Net:
         for i, factor in enumerate(extra):
             node = f"\0{i}"
             parents[node], tables[node], hard[node] = factor.variables, factor.table[..., None], 0
-        if asked in hard:
-            raise OptionError(f"Node {asked!r} is part of the evidence, so it cannot be queried.")
+        if queried in hard:
+            raise OptionError(f"Node {queried!r} is part of the evidence, so it cannot be queried.")
         draw = gibbs if method == "gibbs" else likelihood_weighting
-        return draw(Graph(parents), tables, asked, hard, n, seed)
+        return draw(Graph(parents), tables, queried, hard, n, seed)
 
     def most_probable_explanation(self, known: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Return the most probable joint assignment of all nominal nodes without evidence."""
@@ -241,10 +241,12 @@ def is_soft(value: Any) -> bool:
     return isinstance(value, Mapping | list | np.ndarray)
 
 
-def evidence_text(known: Mapping[str, Any], soft: str = " by weights") -> str:
-    """Format evidence in one line: rain = yes, wet by weights."""
+def evidence_text(known: Mapping[str, Any]) -> str:
+    """Format evidence in one line: rain = yes, soft evidence on wet."""
     return ", ".join(
-        name + (soft if is_soft(value) else f" = {number(value) if isinstance(value, float) else value}")
+        f"soft evidence on {name}"
+        if is_soft(value)
+        else f"{name} = {number(value) if isinstance(value, float) else value}"
         for name, value in known.items()
     )
 

@@ -28,14 +28,15 @@ METHODS = ("exact", "likelihood_weighting", "gibbs")
 class QueryAnswer(dict[Any, float]):
     """The result of a query: a dict of value to probability that prints as a table.
 
-    For several nodes the keys are tuples of values. A result by sampling also has the standard errors (`errors`) and
-    the effective sample size (`effective`).
+    For several nodes the keys are tuples of values; for a numeric node they are "mean" and "sd". The attribute
+    `query` is the query as text. A result by sampling also has the standard errors (`errors`) and the effective
+    sample size (`effective`).
 
     Parameters
     ----------
-    shares : mapping of value to float
-        The probabilities.
-    asked : str
+    probabilities : mapping of value to float
+        The probability of each value, or the mean and the standard deviation.
+    query : str
         The query as text, such as "P(rain | wet = yes)".
     errors : mapping of value to float, optional
         The standard errors of a result by sampling.
@@ -55,14 +56,14 @@ class QueryAnswer(dict[Any, float]):
 
     def __init__(
         self,
-        shares: Mapping[Any, float],
-        asked: str,
+        probabilities: Mapping[Any, float],
+        query: str,
         errors: Mapping[Any, float] | None = None,
         effective: float | None = None,
         method: str = "exact",
     ) -> None:
-        super().__init__(shares)
-        self.asked, self.errors, self.effective, self.method = asked, errors, effective, method
+        super().__init__(probabilities)
+        self.query, self.errors, self.effective, self.method = query, errors, effective, method
 
     @property
     def best(self) -> Any:
@@ -86,13 +87,13 @@ class QueryAnswer(dict[Any, float]):
     def __str__(self) -> str:
         rows = self._rows()
         width = max((len(value) for value, _ in rows), default=0)
-        lines = [self.asked, *(f"{value.ljust(width)}  {p}" for value, p in rows)]
+        lines = [self.query, *(f"{value.ljust(width)}  {p}" for value, p in rows)]
         return "\n".join([*lines, self._note()] if self._note() else lines)
 
     def _repr_html_(self) -> str:
         body = "".join(f"<tr><td>{escape(v)}</td><td>{escape(p)}</td></tr>" for v, p in self._rows())
         note = f"<p>{escape(self._note())}</p>" if self._note() else ""
-        return f"<table><caption>{escape(self.asked)}</caption><tbody>{body}</tbody></table>{note}"
+        return f"<table><caption>{escape(self.query)}</caption><tbody>{body}</tbody></table>{note}"
 
 
 def evidence_of(net: Net, cuts: Mapping[str, Sequence[float]], given: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -108,12 +109,12 @@ def evidence_of(net: Net, cuts: Mapping[str, Sequence[float]], given: Mapping[st
 
 
 def query(
-    net: Net, asked: str | Sequence[str], evidence: Mapping[str, Any], *, shown: Any, method: str, n: int, seed: int
+    net: Net, nodes: str | Sequence[str], evidence: Mapping[str, Any], *, shown: Any, method: str, n: int, seed: int
 ) -> QueryAnswer:
-    """Compute P(asked | evidence) of one node or of several jointly; `shown` is the evidence as the user gave it."""
-    names = net.graph.known(asked)
+    """Compute P(nodes | evidence) of one node or of several jointly; `shown` is the evidence as the user gave it."""
+    names = net.graph.known(nodes)
     if not names:
-        raise OptionError("The query names no node.", hint="pass the name of a node, or several names.")
+        raise OptionError("The query contains no node.", hint="pass the name of a node, or several names.")
     if method not in METHODS:
         raise OptionError(f"method must be one of {listed(METHODS)}, not {method!r}.")
     text = _query_text(names, {name: value for name, value in shown.items() if name in evidence})
@@ -124,7 +125,7 @@ def query(
                 f"Node {numeric[0]!r} is numeric; it can only be queried alone and with method='exact'."
             )
         mean, sd = moments(net, names[0], evidence)
-        return QueryAnswer({"mean": mean, "deviation": sd}, text.replace("P(", "(", 1))
+        return QueryAnswer({"mean": mean, "sd": sd}, text.replace("P(", "p(", 1))
     if method != "exact":
         if len(names) > 1:
             raise OptionError(
@@ -132,11 +133,11 @@ def query(
             )
         check_number("n", n, 1, whole=True)
         found = net.sampled(names[0], evidence, method, int(n), seed)
-        shares, errors = (
+        probabilities, errors = (
             dict(zip(net.values(names[0]), each.tolist(), strict=True))
             for each in (found.probabilities, found.errors)
         )
-        return QueryAnswer(shares, text, errors, found.effective, method)
+        return QueryAnswer(probabilities, text, errors, found.effective, method)
     table = net.query(names, evidence)
     values = [net.values(name) for name in names]
     if len(names) == 1:
@@ -215,5 +216,5 @@ def _numbers(net: Net, node: str, combos: Indices, columns: Any, rng: np.random.
 
 def _query_text(names: Sequence[str], evidence: Mapping[str, Any]) -> str:
     """Format a query: P(rain | wet = yes)."""
-    given = evidence_text(evidence, soft=" ~ soft")
+    given = evidence_text(evidence)
     return f"P({', '.join(names)}{' | ' + given if given else ''})"

@@ -119,7 +119,10 @@ def _by_rule(density: ProductKernelDensity, j: int, rule: Any, numbers: int) -> 
 
 
 def _share(a: Nominal, rule: Any, n: float) -> float:
-    """Return λ of a nominal column: given, or the value for which one column alone has Laplace estimates."""
+    """Return λ of a nominal or ordinal column: given, or (k - 1) / (n + k).
+
+    With the latter, the density of a single nominal column has Laplace estimates.
+    """
     k = len(a.values)
     most = 1.0 if isinstance(a, Ordinal) else (k - 1) / k if k else 0.0
     if isinstance(rule, str):

@@ -161,11 +161,11 @@ class ParzenDensity(TallyModel):
     ----------
     bandwidth : float, str or mapping of column to either, default='silverman'
         'silverman': Silverman's rule, 0.9 min(σ, IQR / 1.349) n^(-1/(d+4)). 'scott': Scott's rule, σ n^(-1/(d+4)).
-        'sheather_jones': the improved Sheather-Jones plug-in. 'leave_one_out' and 'k_fold': the bandwidths that
-        maximize the likelihood of held-out rows. A number is the bandwidth of all numeric columns. For a nominal or
-        ordinal column the bandwidth is λ; by default, one column alone then has Laplace estimates (count + 1) / (n +
-        k). The rules convert the bandwidths of Epanechnikov and uniform kernels, so that they smooth as much as a
-        Gaussian kernel.
+        d is the number of numeric columns. 'sheather_jones': the improved Sheather-Jones plug-in. 'leave_one_out' and
+        'k_fold': the bandwidths that maximize the likelihood of held-out rows. A number is the bandwidth of all
+        numeric columns. For a nominal or ordinal column the bandwidth is λ, by default (k - 1) / (n + k). A single
+        nominal column then has the Laplace estimates (count + 1) / (n + k). The rules convert the bandwidths of
+        Epanechnikov and uniform kernels, so that they smooth as much as a Gaussian kernel.
     kernel : {'gaussian', 'epanechnikov', 'uniform'} or mapping of column to one, default='gaussian'
         Kernel of numeric columns.
     cv : int or splitter, default=10

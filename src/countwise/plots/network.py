@@ -56,16 +56,20 @@ class _Node:
 
 
 def draw_network(model: Any, given: Mapping[str, Any] | None = None, *, title: str = "") -> str:
-    """Draw a Bayesian network as SVG: arcs point down, and nodes show the probabilities of their values.
+    """Draw a Bayesian network as SVG: arcs point down, and nodes show their distributions.
+
+    A nominal node shows the probability of each value; of more than 8 values, the least probable are combined. A
+    numeric node shows its type of distribution, its mean and its standard deviation.
 
     Parameters
     ----------
     model : BayesNetwork or BayesNetworkClassifier
         A fitted network, or one with all its tables set.
     given : mapping of str to value, optional
-        The evidence. Its nodes are marked, and all other nodes show their posterior given the evidence.
+        The evidence, in the form that `BayesNetwork.query` accepts. Its nodes are marked, and all other nodes show
+        their posterior given the evidence.
     title : str, default=''
-        Title above the drawing.
+        The title above the drawing.
 
     Returns
     -------
@@ -165,7 +169,7 @@ def _given(net: Net, codes: Mapping[str, Any], values: Mapping[str, float]) -> s
             words.append(f"{name} = {number(values[name])}")
         elif name in codes and isinstance(a, Nominal):
             soft = np.ndim(codes[name]) > 0
-            words.append(f"{name} by weights" if soft else f"{name} = {a.values[codes[name]]}")
+            words.append(f"soft evidence on {name}" if soft else f"{name} = {a.values[codes[name]]}")
     return f"given {', '.join(words)}" if words else ""
 
 

@@ -52,8 +52,8 @@ class _Other(Attribute):
 class Discretizer(TableTransformer):
     """Discretize numeric columns into bins.
 
-    Each column is discretized separately. `report` shows the bins, the reason for each cut point, and the information
-    on the class that is lost.
+    Each column is discretized separately. `report` shows the bins, the reason for each cut point, and how much mutual
+    information with the class is lost.
 
     Parameters
     ----------

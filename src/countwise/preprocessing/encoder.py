@@ -50,8 +50,8 @@ class CategoricalEncoder(TableTransformer):
         The types of columns; an `Ordinal` also gives the order of the values. By default the type follows from the
         dtype.
     unseen : {'ignore', 'error'}, default='ignore'
-        The encoding of a value never seen in training: 'ignore' sets all its one-hot columns to 0 and is missing in
-        other encodings and if a column is dropped; 'error' raises an error.
+        The encoding of a value never seen in training. 'ignore' sets all its one-hot columns to 0; in other
+        encodings, and if a one-hot column is dropped, the value is missing. 'error' raises an error.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ class CategoricalEncoder(TableTransformer):
         return "same"
 
     def transform(self, X: Any) -> Any:
-        """Encode each column as numbers; a missing value is NaN in each of its columns.
+        """Encode each column as numbers; a missing value is NaN in each of its columns, unless `missing` is 'zeros'.
 
         Examples
         --------

@@ -174,15 +174,15 @@ def weights_of(sample_weight: Any, n_rows: int, *, whole: bool = True) -> NDArra
         try:
             weights = weights.astype(np.float64)
         except (TypeError, ValueError):
-            row = next(i for i, w in enumerate(weights) if not _is_number(w))
+            row, weight = next((i, w) for i, w in enumerate(weights.tolist()) if not _is_number(w))
             raise TableError(
-                f"The weight of row {row} is {weights[row]!r}, which is not a number.",
+                f"The weight of row {row} is {weight!r}, which is not a number.",
                 hint="pass one number for each row.",
             ) from None
         if not np.isfinite(weights).all():
             row = int(np.argmin(np.isfinite(weights)))
             raise TableError(
-                f"The weight of row {row} is {weights[row]} (NaN or infinity), but weights must be finite.",
+                f"The weight of row {row} is {weights[row]}, but weights must be finite (no NaN or infinity).",
                 hint="use weight 0 to ignore a row.",
             )
     if (weights < 0).any():

@@ -41,7 +41,7 @@ class Moments(ClassTally):
     m2 : ndarray of float64 of shape (classes,) or None, default=None
         Sum of squared deviations from the mean, Σ w (x − mean)².
     worn : bool, default=False
-        Whether `m2` has lost digits because rows were subtracted that were far larger than the remaining ones.
+        Whether `m2` has lost digits because values far larger than the remaining ones were subtracted.
 
     References
     ----------

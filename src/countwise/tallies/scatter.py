@@ -47,7 +47,7 @@ class Scatter(ClassTally):
     cells : dict of bytes to PatternMoments or None, default=None
         Moments of each pattern. The key has one bit for each attribute, 1 if it is present. None means blank.
     worn : bool, default=False
-        Whether digits were lost because rows were subtracted that were far larger than the remaining ones.
+        Whether digits were lost because values far larger than the remaining ones were subtracted.
 
     Examples
     --------

@@ -63,7 +63,7 @@ class TreeClassifier(Classifier, TreeModel):
         Smallest total weight of the rows of a node that may be split.
     min_samples_leaf : float, default=1
         Smallest total weight of the rows of a branch. Both branches of a binary split must reach it, and at least
-        two branches of a split with more.
+        two branches of a split into more than two.
     min_gain : float, default=0
         Smallest gain of a split, in the unit of the criterion. For 'gain_ratio' it is the gain, not the ratio.
     max_branches : int, default=1000
@@ -116,6 +116,18 @@ class TreeClassifier(Classifier, TreeModel):
         With ``pruning="cost_complexity"``: the sequence of pruned trees, with their held-out errors.
     alpha_ : float
         With ``pruning="cost_complexity"``: the cost of a leaf that was used.
+    schema_ : Schema
+        The type and the values of each column.
+    target_ : Nominal
+        The name of the target and its classes.
+    n_rows_ : int
+        Number of training rows.
+    n_left_out_ : int
+        Number of rows skipped because their target is missing.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of str
+        Names of the columns seen in `fit`, if the table has column names.
 
     Notes
     -----
@@ -123,7 +135,8 @@ class TreeClassifier(Classifier, TreeModel):
     they differ by less than 1e-12 of the impurity of the node. The order of the rows does not change the tree.
 
     With ``thresholds="binned"``, `fit` also accepts a DuckDB relation, Polars LazyFrame, Dask, Spark or Ibis table.
-    The engine runs a group-by query for each column and level, and the rows stay in the engine. The tree is the same.
+    The engine runs a group-by query for each column and level, and the rows stay in the engine. The tree is the same
+    as for a table in memory.
 
     References
     ----------
@@ -294,7 +307,7 @@ class TreeRegressor(Regressor, TreeModel):
         Smallest total weight of the rows of a node that may be split.
     min_samples_leaf : float, default=1
         Smallest total weight of the rows of a branch. Both branches of a binary split must reach it, and at least
-        two branches of a split with more.
+        two branches of a split into more than two.
     min_gain : float, default=0
         Smallest decrease in standard deviation (variance) of a split.
     max_branches : int, default=1000
@@ -325,6 +338,18 @@ class TreeRegressor(Regressor, TreeModel):
         With ``pruning="cost_complexity"``: the sequence of pruned trees, with their held-out errors.
     alpha_ : float
         With ``pruning="cost_complexity"``: the cost of a leaf that was used.
+    schema_ : Schema
+        The type and the values of each column.
+    target_ : Numeric
+        The target.
+    n_rows_ : int
+        Number of training rows.
+    n_left_out_ : int
+        Number of rows skipped because their target is missing.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of str
+        Names of the columns seen in `fit`, if the table has column names.
 
     References
     ----------

@@ -59,7 +59,8 @@ class RuleClassifier(Classifier, FeatureModel):
         Prediction if no rule holds. 'majority' predicts the most frequent class of the training rows that no rule
         covers. 'abstain' predicts None, with probabilities NaN.
     n : float, default=6
-        For 'one_r': smallest number of rows of the majority class in a bin of a numeric column.
+        For 'one_r': smallest number of rows of the majority class in a bin of a numeric column. The last bin may have
+        fewer.
     criterion : {'gain_ratio', 'gain', 'gini'}, default='gain_ratio'
         Split criterion of the tree. See `TreeClassifier`.
     nominal : {'multiway', 'one_vs_rest', 'subset'}, default='multiway'
@@ -91,6 +92,18 @@ class RuleClassifier(Classifier, FeatureModel):
         The rules in order, and the default rule.
     errors_ : Grid
         With ``method="one_r"``: the training errors and the accuracy of each attribute.
+    schema_ : Schema
+        The type and the values of each column.
+    target_ : Nominal
+        The name of the target and its classes.
+    n_rows_ : int
+        Number of training rows.
+    n_left_out_ : int
+        Number of rows skipped because their target is missing.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of str
+        Names of the columns seen in `fit`, if the table has column names.
 
     References
     ----------

@@ -107,7 +107,8 @@ class TreeWorking:
         ]
         many_classes = not self.criterion.numeric and len(self.model.classes_) > 2
         if self.model.nominal == "subset" and (many_classes or self.criterion.name == "sd"):
-            notes.append("Splits of more than eight values into two groups use a heuristic; better ones may exist.")
+            which = "values" if self.criterion.numeric else "more than eight values"
+            notes.append(f"Splits of {which} into two groups use a heuristic; better ones may exist.")
         if self.model.thresholds == "binned":
             most = int(self.model.max_bins)
             notes.append(f"Thresholds are the cut points between at most {most} bins; no others were tried.")

@@ -184,12 +184,13 @@ class Working:
         return percent(self.posterior[c], certain=self.log_joint[c] == -math.inf or alone)
 
     def log_odds(self) -> dict[str, float]:
-        """Return the log-odds of the predicted class against its rival, for the prior and each attribute.
+        """Return the log-odds of the predicted class against the most probable other class, by attribute.
 
         Returns
         -------
         dict of str to float
-            Contributions in natural logarithms. Their sum is the log-odds of the prediction.
+            Contributions of the prior and of each attribute, in natural logarithms. Their sum is the log-odds of
+            the prediction.
 
         Examples
         --------

@@ -108,7 +108,7 @@ def batches(
     network = _Network(net, queried)
     for group, known in _grouped(network, rows, 1 if apart else _FEW):
         whole = EvidenceBatch(network, rows.take(group), group, known, apart=apart)
-        refuse_wide(whole.cells, "A row with missing values")
+        refuse_wide(whole.cells, "A row with missing values", "use a network with fewer arcs.")
         step = max(1, _CELLS // max(whole.cells, 1))
         if step >= len(group):
             yield whole

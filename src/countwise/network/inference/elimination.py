@@ -14,6 +14,7 @@ from countwise.network.inference.factors import Potential, scaled_product
 __all__ = ["MOST_CELLS", "Elimination", "EliminationStep", "elimination_order", "neighbors", "refuse_wide"]
 
 MOST_CELLS = 1 << 26  # the largest intermediate factor: half a gigabyte
+_SAMPLE = "query one node by sampling, with method='likelihood_weighting' or method='gibbs'."
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +66,12 @@ def elimination_order(
     return order, most
 
 
-def refuse_wide(cells: int, what: str = "The query") -> None:
+def refuse_wide(cells: int, what: str = "The query", hint: str = _SAMPLE) -> None:
     """Raise an error if a table would be too large, before any multiplication."""
     if cells > MOST_CELLS:
         raise OptionError(
             f"{what} needs an intermediate table of {cells:,} cells; at most {MOST_CELLS:,} are supported.",
-            hint="use sampling: method='likelihood_weighting' or method='gibbs'.",
+            hint=hint,
         )
 
 

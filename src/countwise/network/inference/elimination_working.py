@@ -36,8 +36,9 @@ def explain_elimination(
 ) -> Account:
     """Explain a query by variable elimination, with every intermediate table.
 
-    P(queried | known) is proportional to the sum, over all other nodes, of the product of all factors. A node is
-    summed out as soon as the factors that contain it are multiplied. Irrelevant factors are ignored, with the reason.
+    P(queried | known) is proportional to the product of all factors, summed over all other nodes. To eliminate a
+    node, the factors that contain it are multiplied and summed over its values. Irrelevant factors are ignored, and
+    the reason is stated.
     """
     net.query(queried, known)  # raises the usual errors for an invalid query
     return _EliminationWorking(net, net.graph.known(queried), dict(known or {}), most_cells).account()
@@ -134,11 +135,13 @@ class _EliminationWorking:
         certain = [*self.hard, *self.numbers]
         idle = [name for name in known if graph.d_separated(self.queried, name, [k for k in certain if k != name])]
         if idle:
-            what = "it is d-separated" if len(idle) == 1 else "each is d-separated"
-            lines.append(f"The evidence on {', '.join(idle)} has no effect: {what} given the other evidence.")
+            what = "it is" if len(idle) == 1 else "each of them is"
+            given = " given the other evidence" if any(k != name for name in idle for k in certain) else ""
+            why = f"{what} d-separated from {', '.join(self.queried)}{given}"
+            lines.append(f"The evidence on {', '.join(idle)} has no effect: {why}.")
         if self.constants:
             names = ", ".join(named.name for named in self.constants)
-            lines.append(f"Ignored as constants, equal for every value of {', '.join(self.queried)}: {names}.")
+            lines.append(f"Ignored because they are equal for every value of {', '.join(self.queried)}: {names}.")
         return Section("The query", Grid({}), tuple(lines))
 
     def _table(self, named: _Named) -> Section:
@@ -194,9 +197,9 @@ class _EliminationWorking:
         cells = [product(step.used).table.size for step in self.work.steps]
         yield f"The largest intermediate table has {max([self.work.result.table.size, *cells]):,} cells."
         if self.numbers:
-            yield "p(...) is a density divided by its largest value; this constant is the same in every row."
+            yield "p(...) is a density up to a constant factor, which is the same in every row."
         if self.soft:
-            yield "w(...) are the weights of soft evidence."
+            yield "w(...) is soft evidence: the weight of each value."
 
     # -- tables --------------------------------------------------------------------------
 
@@ -241,7 +244,7 @@ def _written(letter: str, of: Sequence[str], given: Sequence[str]) -> str:
 def _event(net: Net, name: str, value: Any, hard: Mapping[str, int]) -> str:
     if not isinstance(net.attributes[name], Nominal):
         return f"{name} = {number(float(value))}"
-    return f"{name} = {value}" if name in hard else f"{name} by weights"
+    return f"{name} = {value}" if name in hard else f"soft evidence on {name}"
 
 
 def _joined(factors: Sequence[_Named], queried: Sequence[str]) -> set[str]:

@@ -94,7 +94,8 @@ class Numbers:
     def _of_block(self, names: Sequence[str], observed: Sequence[str], columns: Mapping[str, Floats]) -> BlockTerm:
         scope = tuple(node for node in self.graph if any(node in self.nominal_parents(name) for name in names))
         cells = int(np.prod([self.sizes[v] for v in scope], dtype=np.float64))
-        refuse_wide(cells * len(names) ** 2, "A group of Gaussian nodes with missing values")
+        what = "A group of Gaussian nodes with missing values"
+        refuse_wide(cells * len(names) ** 2, what, "use fewer nominal parents of these nodes.")
         own = {name: self.combinations(scope, self.nominal_parents(name)) for name in names}
         mean, covariance = block_moments(names, self.lines, own, cells)
         varying = [n for n in observed if not self.lines[n].constant]

@@ -95,7 +95,9 @@ def open_engine(
     ready = Ready(relation, frozenset([*numbers, *([name] if numeric_target else [])]))
     sizes = ready.sizes()
     if not sizes.known:
-        raise TableError("The engine table is empty; at least one row with a target is needed.")
+        raise TableError(
+            "The table is empty or its target is missing in every row; at least one row with a target is needed."
+        )
     extents = ready.extents(numbers)
     schema = _learn_domains(relation, schema, sizes.counted, extents)
     own = _numeric_target(ready, name) if numeric_target else _class_target(part, class_factors)

@@ -95,7 +95,9 @@ def open_chunks(
             first = first or _FirstPass(rows, infer_schema(rows.frame), numeric_target)
             first.add(rows)
     if first is None:
-        raise TableError("The table is empty; at least one row with a target is needed.")
+        raise TableError(
+            "The table is empty or its target is missing in every row; at least one row with a target is needed."
+        )
     totals = first.totals
     factors = None if class_factors is None else class_factors(totals.table.astype(np.float64), first.target)
     edges = {}
