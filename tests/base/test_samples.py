@@ -158,7 +158,7 @@ def test_a_worked_example_uses_what_its_table_has(path):
         return
     if case.get("kind") == "network":
         frame = load(case["sample"]).frame
-        used = [name for query in case.get("query", ()) for name in (query["asked"], *query["given"])]
+        used = [name for query in case.get("query", ()) for name in (query["queried"], *query["given"])]
         assert {*used, *case.get("columns", ()), *case["network"].get("order", ())} <= set(frame)
         return
     if case.get("kind") == "tree":

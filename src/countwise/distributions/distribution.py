@@ -718,7 +718,7 @@ class Density:
         (['job_years'], [1.273, 0.8473])
         """
         raise OptionError(
-            f"There is no logistic form: the distribution of {key!r} ({self.rule}) is neither categorical nor Poisson.",
+            f"There is no logistic form: {key!r} ({self.rule}) is not linear in its value.",
             hint="use 'poisson' or 'categorical', or DiscriminantClassifier(covariance='shared') for Gaussians.",
         )
 
