@@ -130,7 +130,8 @@ def _content(model: Any) -> dict[str, Any]:
     if kind is None:
         raise ModelFileError(
             f"An object of type {type(model).__name__} cannot be saved as a model file.",
-            hint="pass a fitted model; a CaseBase has its own method save.",
+            hint="pass a fitted classifier, regressor, density or network. Save a transformer or selector with "
+            "pickle, and a CaseBase with its method save.",
         )
     model._check_fitted()
     return {

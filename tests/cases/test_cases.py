@@ -721,7 +721,11 @@ def same(a, b):
         (lambda: CaseBase({"x": 1}), TableError, "must be a list"),
         (lambda: CaseBase([3]), TableError, "case cannot be of type int"),
         (lambda: CaseBase([Case({"x": 1}, 1, "a"), Case({"x": 2}, 1, "a")]), OptionError, "id 'a' already exists"),
-        (lambda: CaseBase([({"x": 1}, 1)], similarities={"y": same}), OptionError, "No case has an attribute 'y'"),
+        (
+            lambda: CaseBase([({"x": 1}, 1)], similarities={"y": same}),
+            OptionError,
+            "similarities refers to attribute 'y', but no case",
+        ),
         (
             lambda: CaseBase([({"x": 1}, 1)], similarities={"x": "equal"}),
             OptionError,

@@ -91,7 +91,6 @@ def test_commands_and_their_options_have_help(name, command):
         names = [part.human_readable_name for part in command.params if isinstance(part, click.Argument)]
         text = command.get_help(click.Context(command, info_name=name, parent=context))
         assert all(argument.upper().rstrip(".") in text for argument in names)
-        assert max(map(len, text.splitlines())) <= 80 or "countwise" in max(text.splitlines(), key=len)
 
 
 def test_every_error_and_warning_is_on_its_page():
@@ -136,4 +135,4 @@ def test_help_in_a_terminal_of_80_columns_fits():
             env={"COLUMNS": "80"},
             check=True,
         )
-        assert all(len(line) <= 118 for line in done.stdout.splitlines()), name
+        assert [line for line in done.stdout.splitlines() if len(line) > 80] == []

@@ -225,7 +225,7 @@ def test_what_cannot_be_written_is_told():
         ),
         (
             lambda: ParzenClassifier().fit(frame, "y").to_sql("t"),
-            "The density of whole rows cannot be computed by an engine or as SQL: Parzen",
+            "The joint distribution of .* cannot be computed by an engine or as SQL: Parzen",
         ),
         (lambda: PrototypeClassifier().fit({"x": frame["x"], "y": frame["y"]}, "y").to_sql("t"), "by an engine"),
         (lambda: TreeClassifier(types={"t": "text"}).fit(texts, "y").to_sql("t"), "words of a text"),

@@ -206,6 +206,12 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
             predicts rows with one missing value, rows whose pattern of missing values occurs in training, and,
             if there are few columns (up to about eight), all rows; the prediction of other rows is null.
 
+        Raises
+        ------
+        OptionError
+            If an engine cannot compute the model: a Parzen or prototype classifier, a kernel density, a
+            multinomial, a text column, or a Bayesian network other than 'naive'.
+
         Examples
         --------
         >>> import pandas as pd
@@ -240,6 +246,11 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
             The query. It selects all columns of the table and the columns of `predict_frame` except the reasons. In
             SQLite, which cannot exclude columns, intermediate columns are selected too; their names start with
             cw.
+
+        Raises
+        ------
+        OptionError
+            If SQL cannot compute the model; see `predict_frame`.
 
         Examples
         --------

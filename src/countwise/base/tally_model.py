@@ -21,7 +21,7 @@ from countwise.data.frames import Frame
 from countwise.data.schema import Schema
 from countwise.data.text import Text
 from countwise.data.vectors import Vector
-from countwise.errors import CountwiseError, TableError, TooFewRows, UnseenValueError
+from countwise.errors import CountwiseError, TableError, TooFewRows, UnseenValueError, listed
 from countwise.jsonfile import plain
 from countwise.sources import EnginePart, Memory, open_parts
 from countwise.tallies import Request, Rows, Scatter, Values, add_all, tally_from
@@ -99,7 +99,8 @@ class TallyModel(Model):
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add training rows to the model.
 
-        The result is the same as that of `fit` on all rows together, however they are split.
+        The result is the same as that of `fit` on all rows together, however they are split. Only a
+        `BayesNetworkClassifier` differs: it keeps the structure and the cut points of the first call.
 
         Examples
         --------
@@ -119,7 +120,8 @@ class TallyModel(Model):
         """Remove training rows from the model.
 
         The result is the same as that of `fit` without these rows. The rows are subtracted from the tallies; values
-        and classes that no other row has are removed too.
+        and classes that no other row has are removed too. Only a `BayesNetworkClassifier` differs: it keeps its
+        structure and its cut points.
 
         Examples
         --------
@@ -196,9 +198,12 @@ class TallyModel(Model):
             return NotImplemented
         self._check_fitted(answers=False)
         other._check_fitted(answers=False)
-        if self._settings() != other._settings():
+        mine, theirs = self._settings(), other._settings()
+        if mine != theirs:
+            odd = [name for name in mine if mine[name] != theirs.get(name)]
             raise TableError(
-                "Models with different settings cannot be merged.", hint="fit both with the same settings."
+                f"Models with different settings cannot be merged; they differ in {listed(odd)}.",
+                hint="fit both with the same settings.",
             )
         if self.target_.name != other.target_.name:
             raise TableError(

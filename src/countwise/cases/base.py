@@ -559,7 +559,8 @@ class _Store:
         self.declared.check(case.problem, Where(case.label))
         if case.id in self.cases and not replacing:
             raise OptionError(
-                f"A case with id {case.id!r} already exists.", hint="use another id, or replace=True to replace it."
+                f"A case with id {case.id!r} already exists.",
+                hint="use another id, or replace the case with retain(..., replace=True).",
             )
         pair = (key_of(case.problem), key_of(case.solution))
         same = self._ids.get(pair)
@@ -644,7 +645,11 @@ def _check_names(declared: RecordSimilarity, records: RecordColumn, path: str) -
     similarities = declared.similarities or {}
     for name in [*similarities, *(declared.weights or {})]:
         if name not in records.columns:
-            raise OptionError(f"No case has an attribute {path + name!r}.", hint=did_you_mean(name, records.columns))
+            setting = "similarities" if name in similarities else "weights"
+            raise OptionError(
+                f"{setting} refers to attribute {path + name!r}, but no case has such an attribute.",
+                hint=did_you_mean(name, records.columns),
+            )
         local = similarities.get(name)
         if isinstance(local, RecordSimilarity):
             _check_names(local, records.columns[name].records(), f"{path}{name}.")

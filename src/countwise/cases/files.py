@@ -124,15 +124,21 @@ def _check_given(
     lost = [f"the rule {name!r}" for name in rules if name not in given]
     lost += [f"the similarity {name!r} of {where!r}" for where, name in needed.items() if where not in functions]
     if lost:
-        hint = "pass them again: load(path, rules=[...], similarities={...})."
-        raise OptionError(f"{place} does not contain functions that the base needs: {', '.join(lost)}.", hint=hint)
+        hint = "pass them again: CaseBase.load(path, rules=[...], similarities={...})."
+        raise OptionError(
+            f"The case base in {place} needs functions that are not in the file: {', '.join(lost)}.", hint=hint
+        )
     for where, function in functions.items():
         similarity_of(function, where)
-    odd = [(name, rules) for name in given if name not in rules]
-    odd += [(where, list(needed)) for where in functions if where not in needed]
-    for name, known in odd:
-        hint = did_you_mean(name, known) or (f"pass only {listed(known)}." if known else "pass no functions.")
-        raise OptionError(f"The case base in {place} uses no function for {name!r}.", hint=hint)
+    odd = [(f"rule {name!r}", name, "rules", rules) for name in given if name not in rules]
+    odd += [
+        (f"similarity function for {where!r}", where, "similarities", list(needed))
+        for where in functions
+        if where not in needed
+    ]
+    for what, name, parameter, known in odd:
+        only = f"pass only {listed(known)} as {parameter}." if known else f"call CaseBase.load without {parameter}."
+        raise OptionError(f"The case base in {place} has no {what}.", hint=did_you_mean(name, known) or only)
 
 
 def _functions(similarity: Similarity, path: str) -> Iterator[tuple[str, str]]:

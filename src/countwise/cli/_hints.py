@@ -36,6 +36,7 @@ _PHRASES = {
     "countwise rank --number",
     "or `forget` to remove rows": "or countwise forget to remove rows",
     "pass one number for each row": "use a numeric column for --weights",
+    "use target='class' or a score for classes, such as 'information_gain'": "remove --number",
     "use pairs of the classes": "use CLASS:PREDICTION=COST with the classes",
 }
 _DROP = re.compile(r"\bdrop the column\b(?! with)")
@@ -110,8 +111,15 @@ def _option(name: str, value: str, kind: Any, options: set[str], own: set[str], 
         return no if value == "False" and no in options else None
     separate = f"--{_RENAMED.get(name, name)}"
     # some options of `train` are only for naive Bayes, and its --missing names a column
-    if separate in options and name != "missing" and (name != "smoothing" or kind in (None, "naive-bayes")):
+    # and -y is the target column, not the Python argument `target`
+    if (
+        separate in options
+        and name not in ("missing", "target")
+        and (name != "smoothing" or kind in (None, "naive-bayes"))
+    ):
         return f"{separate} "
+    if f"-{name}" in options:
+        return f"-{name} "
     if name in own and not (name == "missing" and kind == "naive-bayes"):
         return f"{prefix}{name}="
     return None

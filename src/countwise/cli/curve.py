@@ -192,8 +192,12 @@ def _numbers(text: str, option: str) -> list[Any]:
             raise ValueError
         return [float(f"{w:.6g}") for w in np.geomspace(low_width, high_width, n)]
     except ValueError:
-        form = "1:30 or 1,3,5" if whole else "0.05:5:20 or 0.1,0.5,2"
-        raise click.UsageError(f"{option} must be of the form {form}, not {text!r}.") from None
+        form = (
+            "FROM:TO with FROM <= TO, such as 1:30, or a list such as 1,3,5"
+            if whole
+            else "FROM:TO or FROM:TO:N with 0 < FROM < TO and N >= 2, such as 0.05:5:20, or a list such as 0.1,0.5,2"
+        )
+        raise click.UsageError(f"{option} must be {form}, not {text!r}.") from None
 
 
 def _rising(found: range) -> range:
@@ -206,7 +210,7 @@ def _sizes(text: str) -> list[Any]:
     try:
         return [float(part) if "." in part else int(part) for part in text.split(",")]
     except ValueError:
-        raise click.UsageError(f"--sizes must be of the form 20,100,500 or 0.1,0.5,1.0, not {text!r}.") from None
+        raise click.UsageError(f"--sizes must be a list such as 20,100,500 or 0.1,0.5,1.0, not {text!r}.") from None
 
 
 def _write(curve: Any, output: str) -> None:

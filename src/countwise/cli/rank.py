@@ -33,7 +33,7 @@ BY = [
     show_default=True,
     type=click.Choice(BY),
     metavar="SCORE",
-    help=f"Score to rank by: {', '.join(BY)}.",
+    help=f"Score to rank by: {', '.join(BY)}. The last two need --number, the others a class as target.",
 )
 @click.option(
     "--numeric",

@@ -30,7 +30,8 @@ _REFUSED = {
     default="join",
     show_default=True,
     type=click.Choice(["join", "case"]),
-    help="Look up nominal columns with many values in joined tables, or use only CASE expressions.",
+    help="Look up nominal columns with many values in joined tables, or use only CASE expressions. "
+    "Ignored for trees and rules.",
 )
 @click.option(
     "--proba/--no-proba", default=True, show_default=True, help="Also return the probability of each class."

@@ -312,8 +312,8 @@ class Nominal(Attribute):
             raise UnseenValueError(
                 f"{self.name!r} is {value!r} in row {row}, but its domain is {listed(self.values)}.",
                 hint=did_you_mean(value, self.values)
-                or "correct the value, add it to the declared domain, or use unseen='ignore' if the model has this "
-                "parameter.",
+                or "correct the value, or add it to the declared domain. In prediction, unseen='ignore' accepts such "
+                "values.",
                 row=row,
             )
         return codes
@@ -534,7 +534,7 @@ class Numeric(Attribute):
         [1.5, nan]
         """
         if isinstance(column, Coded):
-            table = np.array([number_of(c, self.name, "the categories") for c in column.categories] + [np.nan])
+            table = np.array([number_of(c, self.name, "the column") for c in column.categories] + [np.nan])
             return table[column.codes]
         if not isinstance(column, Coded | np.ndarray) and is_sparse(column):
             raise SchemaError(f"{self.name!r} is a sparse matrix; it cannot be used as a single numeric column.")

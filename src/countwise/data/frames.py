@@ -193,7 +193,8 @@ def _from_array(X: NDArray[Any], names: Sequence[str] | None) -> Frame:
     if X.ndim != 2:
         raise TableError(
             f"Expected 2D array, got {X.ndim}D array instead: X must have rows and columns.",
-            hint="Reshape your data with X.reshape(-1, 1) for one column, X.reshape(1, -1) for one row.",
+            hint="Reshape your data with X.reshape(-1, 1) for one column, X.reshape(1, -1) for one row. "
+            "Convert a Series with X.to_frame().",
         )
     labels = tuple(names) if names is not None else tuple(f"x{j}" for j in range(X.shape[1]))
     if X.dtype.kind not in "OUS":

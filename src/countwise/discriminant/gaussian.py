@@ -439,9 +439,9 @@ def _warn_of(found: Sequence[Redundant], estimate: EMEstimate, columns: int) -> 
         are = "is" if len(alone) == 1 else "are"
         note = f" {listed(alone)} would distinguish the classes with certainty, but {are} not used."
     warn(
-        f"The covariance is singular (to 11 digits): {shown}. "
+        f"The covariance is singular (to a precision of 11 digits): {shown}. "
         f"{'The column is' if len(found) == 1 else 'These columns are'} excluded.{note} "
-        "Hint: use shrinkage='auto' to keep such columns."
+        "Hint: use shrinkage='auto' or shrinkage=0.1 to keep such columns."
     )
 
 

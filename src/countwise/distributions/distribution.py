@@ -20,7 +20,7 @@ from countwise.data.attributes import Attribute, Nominal, Numeric
 from countwise.data.derived import AsGiven, Derived
 from countwise.data.schema import Schema
 from countwise.data.table import Table
-from countwise.errors import OptionError
+from countwise.errors import OptionError, listed
 from countwise.jsonfile import plain
 from countwise.working.steps import Step
 
@@ -89,7 +89,7 @@ class Distribution:
         Returns
         -------
         bool
-            True for numeric attributes, unless a subclass decides otherwise.
+            True if the attribute suits.
 
         Examples
         --------
@@ -179,7 +179,7 @@ class Distribution:
         Returns
         -------
         tuple of Derived and Distribution
-            By default the column itself and this distribution.
+            The derived column and its distribution.
 
         Examples
         --------
@@ -330,7 +330,7 @@ class Distribution:
         Returns
         -------
         bool
-            False, unless a subclass decides otherwise.
+            True if it may.
 
         Examples
         --------
@@ -688,7 +688,10 @@ class Density:
         """
         first = derived.columns[0]
         if len(derived.columns) > 1:
-            what, hint = "The density of whole rows", "use naive Bayes with binned columns, or a discriminant."
+            what = f"The joint distribution of {listed(derived.columns)}"
+            hint = (
+                "use naive Bayes with a Gaussian, Poisson or binned distribution of each column, or a discriminant."
+            )
         elif first in schema and schema[first].kind == "numeric":
             what, hint = f"The distribution of {first!r}", f"bin the column: distributions={{{first!r}: 'binned'}}."
         else:

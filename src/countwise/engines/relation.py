@@ -62,8 +62,8 @@ class Relation:
         for name, dtype in dtypes.items():
             if dtype.is_nested() or dtype == nw.Binary or dtype == nw.Unknown or dtype == nw.Object:
                 raise SchemaError(
-                    f"{name!r} has the dtype {dtype}, but each value must be a scalar.",
-                    hint="split it into several columns, or drop it.",
+                    f"{name!r} has the dtype {dtype}, but only numbers, strings, booleans and dates are supported.",
+                    hint="convert the column to one of these types, split it into several columns, or drop it.",
                 )
         if weights is not None and not dtypes[weights].is_numeric():
             raise TableError(

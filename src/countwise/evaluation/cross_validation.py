@@ -230,7 +230,7 @@ def leave_one_out(
     if others:
         raise OptionError(
             f"Leave-one-out cannot use {listed(others)}: a scikit-learn scorer cannot score a single row.",
-            hint=f"use some of {listed(SCORES)}.",
+            hint=f"use one or more of {listed(SCORES)}.",
         )
     if by is not None:
         data.labels(by, X)
@@ -273,7 +273,7 @@ def scoring_of(scoring: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
     else:
         raise OptionError(
             f"scoring must be a score, a list or a mapping of scores, not {given!r}.",
-            hint=f"use some of {listed(SCORES)}.",
+            hint=f"use one or more of {listed(SCORES)}.",
         )
     found: dict[str, Any] = {}
     for name, one in pairs:
@@ -282,7 +282,9 @@ def scoring_of(scoring: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
             label = f"{label}_"
         found[label] = None if isinstance(one, str) and one == label and label in SCORES else _scorer(one)
     if not found:
-        raise OptionError("scoring is empty; at least one score is needed.", hint=f"use some of {listed(SCORES)}.")
+        raise OptionError(
+            "scoring is empty; at least one score is needed.", hint=f"use one or more of {listed(SCORES)}."
+        )
     return tuple(found), {name: scorer for name, scorer in found.items() if scorer is not None}
 
 

@@ -22,6 +22,9 @@ from countwise.tallies import Moments, fill_all, shortfall
 
 __all__ = ["REDUCTIONS", "reduction_scores"]
 
+_NOT_NUMERIC = "The reduction of the standard deviation needs a numeric target, but {!r} is not numeric."
+_USE_CLASS = "use target='class' or a score for classes, such as 'information_gain'."
+
 REDUCTIONS = ("sd_reduction", "variance_reduction")
 
 
@@ -78,7 +81,7 @@ def _unsupervised(numeric: Any) -> CutRule:
     how = rule_of("equal_frequency" if numeric is None else numeric)
     if how.supervised:
         raise OptionError(
-            f"numeric={how.method!r} is a supervised rule that needs classes, but target='number'.",
+            f"numeric={how.method!r} is a supervised method that needs classes, but the target is numeric.",
             hint="use 'equal_frequency'.",
         )
     return how
@@ -89,9 +92,7 @@ def _numbers(target: Any, name: str) -> Any:
         try:
             target = numbers_of(target, name)
         except SchemaError as error:
-            raise TableError(
-                f"The target {name!r} is not numeric, but target='number'.", hint="use target='class'."
-            ) from error
+            raise TableError(_NOT_NUMERIC.format(name), hint=_USE_CLASS) from error
     if target.dtype.kind not in "fiub":
-        raise TableError(f"The target {name!r} is not numeric, but target='number'.")
+        raise TableError(_NOT_NUMERIC.format(name), hint=_USE_CLASS)
     return target.astype(np.float64)

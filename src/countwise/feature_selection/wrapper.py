@@ -35,8 +35,8 @@ class WrapperSelector(Selector):
         The model whose score is optimized. By default a `NaiveBayesClassifier`.
     direction : {'forward', 'backward', 'exhaustive'}, default='forward'
         'forward' adds the best attribute while the score improves; the first one is always added unless
-        `allow_empty` is True. 'backward' starts with all
-        attributes and removes the least useful one while the score does not drop. 'exhaustive' scores every subset.
+        `allow_empty` is True. 'backward' starts with all attributes and removes the least useful one while the score
+        does not drop. 'exhaustive' scores every subset.
     n_features_to_select : int, optional
         Continue to exactly this number of attributes, whatever the score. By default the search stops when the score
         no longer improves.

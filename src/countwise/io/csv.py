@@ -102,11 +102,11 @@ def _marks(separator: str, options: Options) -> dict[str, Any]:
 
 
 def _check_marks(separator: str | None, options: Options) -> None:
-    for what, mark in (("separator", separator), ("quote", options.quote)):
+    for what, mark, example in (("separator", separator, "','"), ("quote", options.quote, "'\"'")):
         if mark is not None and (not isinstance(mark, str) or len(mark) != 1 or mark in "\r\n"):
             raise ReadError(
                 f"{what} must be a single character, not {mark!r}.",
-                hint="pass, for example, separator=',' or quote='\"'.",
+                hint=f"pass, for example, {what}={example}.",
             )
     if separator is not None and separator == options.quote:
         raise ReadError(

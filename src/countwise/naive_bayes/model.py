@@ -41,10 +41,11 @@ class NaiveBayesClassifier(GenerativeClassifier):
     ----------
     distributions : str, Distribution, mapping or None, default=None
         The distribution of each attribute: 'categorical', 'bernoulli', 'multinomial', 'gaussian', 'poisson',
-        'kernel', 'binned', or 'auto', which chooses the distribution with the best leave-one-out log P(class |
-        attribute). A single distribution is used for every column that it suits; a mapping gives the
-        distribution of each named column. By default nominal columns are 'categorical', numeric columns
-        'gaussian', counts 'poisson', text columns and sparse matrices 'multinomial' (boolean ones 'bernoulli').
+        'kernel', 'binned', a discretization method such as 'mdl' (see `Binned`), or 'auto', which chooses the
+        distribution with the best leave-one-out log P(class | attribute). A single distribution is used for
+        every column that it suits; a mapping gives the distribution of each named column. By default nominal
+        columns are 'categorical', numeric columns 'gaussian', counts 'poisson', text columns and sparse matrices
+        'multinomial' (boolean ones 'bernoulli').
     smoothing : float, {'laplace', 'global', 'none'}, MEstimate or None, default=1.0
         Smoothing against zero frequencies. A number is the pseudocount ε of Laplace smoothing, and 'laplace' is
         the same as 1. 'global' adds one pseudocount in total, divided in proportion to the frequencies over all
@@ -182,7 +183,8 @@ class NaiveBayesClassifier(GenerativeClassifier):
     def logistic_form(self) -> LogisticForm:
         """Return the posterior as a sigmoid (two classes) or a softmax of a linear function.
 
-        Every attribute must have the distribution 'categorical' or 'poisson', whose log-odds are linear.
+        The log-odds of every attribute must be linear: its distribution must be 'categorical', 'poisson', or
+        'bernoulli' for a numeric column.
 
         Returns
         -------

@@ -203,7 +203,8 @@ class InstanceModel(RowModel):
             Rows to find neighbors for. Columns are matched by name, or by position if X is an array. If omitted, the
             neighbors of each training row are returned, and no row is its own neighbor.
         radius : float, optional
-            The largest distance of a neighbor. If omitted, the radius that the model uses.
+            The largest distance of a neighbor. By default the parameter `radius` of the model; required if the model
+            has no radius.
         return_distance : bool, default=True
             If True, return the distances too.
 

@@ -213,7 +213,8 @@ def _value_difference(settings: DistanceMetric, a: Attribute, rows: MetricSource
     if rows.target is None:
         raise OptionError(
             f"The value difference metric of {a.name!r} needs the class of each row.",
-            hint="pass y to fit, with a class for each row; use another option if the target is numeric.",
+            hint="pass y to fit, with a class for each row. For a numeric target, use another local distance: "
+            "'overlap' for nominal and 'range' for numeric columns.",
         )
     counts, edges = rows.counts(settings, a)
     seen = counts.sum(axis=1) > 0
@@ -262,7 +263,7 @@ def _measured_weights(settings: DistanceMetric, schema: Schema, rows: MetricSour
     if rows.target is None:
         raise OptionError(
             f"weights={settings.weights!r} needs the class of each row.",
-            hint="pass y to fit, with a class for each row; use another option if the target is numeric.",
+            hint="pass y to fit, with a class for each row. For a numeric target, pass weights={column: number}.",
         )
     found = {}
     for a in schema.attributes:

@@ -299,7 +299,7 @@ class NetworkModel(TallyModel):
         X : any table
             Rows, as for `fit`. Rows in which the child or one of its remaining parents is missing are ignored.
         y : array-like or str, optional
-            The target of each row, as for `fit`.
+            The target of each row, for a `BayesNetworkClassifier` only.
         sample_weight : array-like or str, optional
             The weight of each row, or the name of the column that holds it.
 

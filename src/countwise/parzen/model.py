@@ -418,7 +418,7 @@ class ParzenDensity(TallyModel):
         Returns
         -------
         table
-            The rows, of the same type of table that was passed to `fit`.
+            The rows: a pandas, Polars or PyArrow table or a NumPy array if `fit` got one, else a dict of columns.
 
         Examples
         --------

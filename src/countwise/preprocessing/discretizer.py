@@ -192,7 +192,7 @@ class Discretizer(TableTransformer):
         ):  # a column of numbers and strings raises an error about the string later
             raise OptionError(
                 f"{a.name!r} has type {a.kind}; only numeric columns can be discretized.",
-                hint=f"pass types={{{a.name!r}: 'numeric'}} to read it as numbers.",
+                hint=f"pass types={{{a.name!r}: 'numeric'}} if its values are numbers; else do not discretize it.",
             )
         return Numeric(a.name) if a.name in wanted else _Other(a.name, unknown=empty and not wanted)
 

@@ -541,8 +541,8 @@ class TreeModel(FeatureModel):
             SQL dialect.
         proba : bool or None, default=None
             Whether to compute the class probabilities. A query returns them beside the predicted class unless
-            `proba` is False. An expression computes the predicted class; with ``proba=True`` it is a list of
-            expressions, one for each P(class | row). A regression tree has no probabilities.
+            `proba` is False. An expression computes the predicted class; with ``proba=True`` there is one
+            expression for each P(class | row) instead. A regression tree has no probabilities.
         missing : bool, default=True
             Whether columns may contain NULL or NaN. If False, the SQL assumes that no value is missing, and a
             tree with ``missing="fractions"`` becomes a shorter, nested CASE expression.

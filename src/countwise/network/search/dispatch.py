@@ -51,9 +51,13 @@ def arcs_of(structure: Any) -> list[tuple[str, str]] | None:
 def given_graph(names: Sequence[str], arcs: Iterable[tuple[str, str]]) -> Graph:
     """Return a graph over all nodes with the given arcs."""
     parents: dict[str, tuple[str, ...]] = dict.fromkeys(names, ())
-    bare = Graph(parents)
     for parent, child in arcs:
-        bare.known([parent, child])
+        for node in (parent, child):
+            if node not in parents:
+                raise OptionError(
+                    f"The arc {parent} → {child} refers to node {node!r}, but the table has no such column.",
+                    hint=did_you_mean(node, parents) or f"use the nodes {listed(names)}, or add the column.",
+                )
         parents[child] = tuple(dict.fromkeys((*parents[child], parent)))
     return Graph(parents)
 
@@ -132,7 +136,8 @@ class StructureSearch:
         if target is None or target not in names:
             raise OptionError(
                 f"structure={self.structure!r} needs a class node, but target={target!r} is not a node.",
-                hint=did_you_mean(target, names) or f"use one of {listed(names)} as target.",
+                hint=did_you_mean(target, names)
+                or f"use target={names[-1]!r} or another of the nodes {listed(names)}.",
             )
         others = _nominal_first([name for name in names if name != target], self.numbers)
         if self.structure == "naive":
