@@ -210,7 +210,7 @@ def test_functions_are_not_saved_and_must_be_given_again(tmp_path):
     ("change", "words"),
     [
         ({"rules": [double]}, "the rule 'refuse_small'"),
-        ({"rules": [double, refuse_small, near]}, "no function for 'near'"),
+        ({"rules": [double, refuse_small, near]}, "has no rule 'near'"),
         ({"similarities": {"x": near, "r.y": far}}, "of 's'"),
         ({"similarities": {"x": near, "r.y": far, "s": near, "r.z": far}}, "did you mean 'r.y'"),
     ],

@@ -104,7 +104,7 @@ def test_a_number_for_a_class_is_refused_with_the_way_round_it():
 
 
 def test_names_for_a_number_are_refused():
-    refused(lambda: attribute_scores(X, Y, target="number"), "number")
+    refused(lambda: attribute_scores(X, Y, target="numeric target"), "number")
     refused(lambda: attribute_scores(X, Y, target="regression"), "'regression'", "'number'")
 
 

@@ -238,7 +238,7 @@ def test_a_class_with_parents_is_told_by_its_family_and_its_children():
     [
         ({"structure": "tann"}, "did you mean 'tan'"),
         ({"structure": "given"}, "provides no arcs"),
-        ({"structure": [("nn", "x")]}, "no node 'nn'"),
+        ({"structure": [("nn", "x")]}, "refers to node 'nn', but the table has no such column"),
         ({"structure": [("x", "n1"), ("n1", "x")]}, "form a cycle"),
         ({"unseen": "share"}, "unseen must be 'ignore' or 'error', not 'share'"),
         ({"root": "zz"}, "root refers to node 'zz'"),

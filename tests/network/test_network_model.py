@@ -502,7 +502,7 @@ def hand():
         (lambda: BayesNetwork().add_arc("a", "b").set_cpt("b", [[1.0]]), "values of node 'b' are not declared"),
         (lambda: BayesNetwork("hillclimb").fit({"a": ["x"]}), "did you mean 'hill_climb'"),
         (lambda: BayesNetwork("hill_climb", criterion="bics").fit({"a": ["x"]}), "did you mean 'bic'"),
-        (lambda: BayesNetwork([("a", "c")]).fit({"a": ["x"], "b": ["x"]}), "no node 'c'"),
+        (lambda: BayesNetwork([("a", "c")]).fit({"a": ["x"], "b": ["x"]}), "refers to node 'c'"),
         (lambda: BayesNetwork([("a",)]).fit({"a": ["x"]}), "is not an arc"),
         (lambda: BayesNetwork("ordering", order=["a"]).fit({"a": ["x"], "b": ["x"]}), "missing: 'b'"),
         (lambda: BayesNetwork("tan").fit({"a": ["x"], "b": ["x"]}), "needs a class"),

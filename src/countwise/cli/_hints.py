@@ -50,19 +50,20 @@ def with_options(text: str, context: click.Context) -> str:
 
     An argument without an option is not changed. Missing values are empty fields of a file, not None or NaN.
     """
-    options, kind, prefix, own = _scope(context)
+    scope = _Scope(context)
 
     def mapping(found: re.Match[str]) -> str:
         name, column, value = found[1], found[2] or found[3] or "COLUMN", found[4] or "VALUE"
         column = column.upper() if column == "column" else column
         if name == "types":
-            return f"--types {_quoted(column)}={value}"
-        if name == "distributions" and kind == "naive-bayes":
+            train = "" if "--types" in scope.options else "countwise train "
+            return f"{train}--types {_quoted(column)}={value}"
+        if name == "distributions" and scope.kind == "naive-bayes":
             return f"--distribution {_quoted(column)}={value}"
-        return f"{prefix}{name}={value}" if name == "distributions" and name in own else found[0]
+        return f"{scope.prefix}{name}={value}" if name == "distributions" and scope.owns(name) else found[0]
 
     def values(found: re.Match[str]) -> str:
-        option = _option(found[1], found[2], kind, options, own, prefix)
+        option = scope.option(found[1], found[2])
         if option is None:
             return found[0]
         more = re.sub(r"'([^']*)'", lambda other: option + other[1], found[3])
@@ -70,64 +71,61 @@ def with_options(text: str, context: click.Context) -> str:
 
     for phrase, other in _PHRASES.items():
         text = text.replace(phrase, other)
-    if "--drop" in options:
+    if "--drop" in scope.options:
         text = _DROP.sub("drop the column with --drop", text)
     return _VALUES.sub(values, _MAPPING.sub(mapping, text))
 
 
 def message_with_options(text: str, context: click.Context) -> str:
     """Replace the Python argument that a message begins with by an option: ``max_depth must be an integer >= 0``."""
-    options, kind, prefix, own = _scope(context)
+    scope = _Scope(context)
     text = text.replace("passed to `sample_weight`", "of --weights")
     found = _SUBJECT.match(text)
     if found is None:
         return text
     name, rest = found[1], text[found.end() :]
-    if name == "distributions" and kind == "naive-bayes":
+    if name == "distributions" and scope.kind == "naive-bayes":
         return f"--distribution{rest}"
-    if name == "missing" and kind == "naive-bayes":
+    if name == "missing" and scope.kind == "naive-bayes":
         return f"--missing{rest}"
-    if name == "weights" and name in own:  # weights of neighbors; --weights has those of the rows
-        option = prefix + name
+    if name == "weights" and scope.owns(name):  # weights of neighbors; --weights has those of the rows
+        option = scope.prefix + name
     else:
-        option = (_option(name, "", kind, options, own, prefix) or name).rstrip(" =")
+        option = (scope.option(name, "") or name).rstrip(" =")
     return option + (rest.replace("None", "none") if option.startswith("--option ") else rest)
 
 
-def _scope(context: click.Context) -> tuple[set[str], Any, str, set[str]]:
-    """Return the options of a command, its type of model, and the prefix and the names of the model's parameters."""
-    options = {name for parameter in context.command.params for name in parameter.opts + parameter.secondary_opts}
-    kind = context.params.get("kind")
-    if "model" in context.params and "--option" not in options:  # a parameter of a model that is already trained
-        words = [model.word for model in KINDS.values() if model.word]
-        return options, kind, "countwise train --option ", _parameters(words)
-    return options, kind, "--option ", _parameters([kind]) if kind and "--option" in options else set()
+class _Scope:
+    """The options of the running command, and the parameters of its model."""
 
+    def __init__(self, context: click.Context) -> None:
+        parameters = context.command.params
+        self.options = {name for parameter in parameters for name in parameter.opts + parameter.secondary_opts}
+        self.kind: Any = context.params.get("kind")
+        self.prefix, self._words = "--option ", [self.kind] if self.kind and "--option" in self.options else []
+        if "model" in context.params and "--option" not in self.options:  # a model that is already trained
+            self.prefix = "countwise train --option "
+            self._words = [model.word for model in KINDS.values() if model.word]
 
-def _option(name: str, value: str, kind: Any, options: set[str], own: set[str], prefix: str) -> str | None:
-    """Return the option that sets a Python argument, up to its value; None if there is none."""
-    if value in ("True", "False"):
-        no = f"--no-{name}"
-        return no if value == "False" and no in options else None
-    separate = f"--{_RENAMED.get(name, name)}"
-    # some options of `train` are only for naive Bayes, and its --missing names a column
-    # and -y is the target column, not the Python argument `target`
-    if (
-        separate in options
-        and name not in ("missing", "target")
-        and (name != "smoothing" or kind in (None, "naive-bayes"))
-    ):
-        return f"{separate} "
-    if f"-{name}" in options:
-        return f"-{name} "
-    if name in own and not (name == "missing" and kind == "naive-bayes"):
-        return f"{prefix}{name}="
-    return None
+    def owns(self, name: str) -> bool:
+        """Return whether the model has a parameter; its class is imported only for that."""
+        return any(name in signature(class_of(kind_of_word(word))).parameters for word in self._words)
 
-
-def _parameters(words: list[str]) -> set[str]:
-    """Return the parameters of some types of model."""
-    return {name for word in words for name in signature(class_of(kind_of_word(word))).parameters}
+    def option(self, name: str, value: str) -> str | None:
+        """Return the option that sets a Python argument, up to its value; None if there is none."""
+        if value in ("True", "False"):
+            no = f"--no-{name}"
+            return no if value == "False" and no in self.options else None
+        separate = f"--{_RENAMED.get(name, name)}"
+        naive_bayes = self.kind in (None, "naive-bayes")
+        # --missing of `train` names a column, --smoothing is for naive Bayes, --target is not the argument `target`
+        if separate in self.options and name not in ("missing", "target") and (name != "smoothing" or naive_bayes):
+            return f"{separate} "
+        if f"-{name}" in self.options:
+            return f"-{name} "
+        if self.owns(name) and not (name == "missing" and self.kind == "naive-bayes"):
+            return f"{self.prefix}{name}="
+        return None
 
 
 def _quoted(column: str) -> str:

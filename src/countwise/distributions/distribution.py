@@ -689,9 +689,7 @@ class Density:
         first = derived.columns[0]
         if len(derived.columns) > 1:
             what = f"The joint distribution of {listed(derived.columns)}"
-            hint = (
-                "use naive Bayes with a Gaussian, Poisson or binned distribution of each column, or a discriminant."
-            )
+            hint = "use naive Bayes with a separate distribution of each column, such as 'binned', or a discriminant."
         elif first in schema and schema[first].kind == "numeric":
             what, hint = f"The distribution of {first!r}", f"bin the column: distributions={{{first!r}: 'binned'}}."
         else:

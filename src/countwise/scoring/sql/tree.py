@@ -131,8 +131,9 @@ def choice_query(
     steps.add("cw_found", found, ["cw_leaves ON cw_leaf = cw_leaves.leaf"], once=True)
     if not k:
         return steps.text({name: "cw_p0"})
-    largest = _largest(d, tree, [f"cw_p{c}" for c in range(k)])
-    prediction = f"COALESCE(cw_answer, {largest})" if divided else "cw_answer"
+    prediction = "cw_answer"
+    if divided:
+        prediction = f"COALESCE(cw_answer, {_largest(d, tree, [f'cw_p{c}' for c in range(k)])})"
     given = {f"P({v})": f"cw_p{c}" for c, v in enumerate(tree.classes)} if proba else {}
     return steps.text({name: prediction, **given})
 
