@@ -60,18 +60,6 @@ def _proportions(counts: NDArray[Any], axis: int | None) -> Floats:
 def entropy(counts: NDArray[Any], axis: int | None = None) -> Any:
     """Return the entropy H = -Σ p log₂ p of the relative frequencies, in bits; 0 if there are no counts.
 
-    Parameters
-    ----------
-    counts : ndarray
-        The counts.
-    axis : int or None, default=None
-        The axis along which the entropy is computed. None uses all counts.
-
-    Returns
-    -------
-    float or ndarray
-        The entropy.
-
     Examples
     --------
     >>> import numpy as np
@@ -87,16 +75,6 @@ def mutual_information(counts: NDArray[Any]) -> Any:
     """Return the mutual information of attribute and class, in bits, also called information gain.
 
     I = Σ p(v, c) log₂ [p(v, c) / (p(v) p(c))] = H(class) - H(class | attribute)
-
-    Parameters
-    ----------
-    counts : ndarray of shape (..., n_values, n_classes)
-        The contingency table, or several.
-
-    Returns
-    -------
-    float or ndarray
-        The mutual information of each table.
 
     Examples
     --------
@@ -116,16 +94,6 @@ def mutual_information(counts: NDArray[Any]) -> Any:
 def gain_ratio(counts: NDArray[Any]) -> Any:
     """Return the gain ratio I(attribute; class) / H(attribute); 0 for an attribute with a single value.
 
-    Parameters
-    ----------
-    counts : ndarray of shape (..., n_values, n_classes)
-        The contingency table, or several.
-
-    Returns
-    -------
-    float or ndarray
-        The gain ratio of each table.
-
     Examples
     --------
     >>> import numpy as np
@@ -140,16 +108,6 @@ def symmetrical_uncertainty(counts: NDArray[Any]) -> Any:
     """Return the symmetrical uncertainty 2 I / (H(attribute) + H(class)).
 
     It is 0 for independent variables and 1 if each determines the other.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (..., n_values, n_classes)
-        The contingency table, or several.
-
-    Returns
-    -------
-    float or ndarray
-        The symmetrical uncertainty of each table.
 
     Examples
     --------
@@ -174,18 +132,6 @@ def gini(counts: NDArray[Any], axis: int | None = None) -> Any:
 
     It is the probability that two rows drawn at random with replacement have different classes.
 
-    Parameters
-    ----------
-    counts : ndarray
-        The counts.
-    axis : int or None, default=None
-        The axis along which the impurity is computed. None uses all counts.
-
-    Returns
-    -------
-    float or ndarray
-        The impurity.
-
     Examples
     --------
     >>> import numpy as np
@@ -199,16 +145,6 @@ def gini(counts: NDArray[Any], axis: int | None = None) -> Any:
 
 def gini_gain(counts: NDArray[Any]) -> Any:
     """Return the decrease of the Gini impurity of the class when the value is known.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (..., n_values, n_classes)
-        The contingency table, or several.
-
-    Returns
-    -------
-    float or ndarray
-        The decrease for each table.
 
     Examples
     --------
@@ -227,16 +163,6 @@ def gini_gain(counts: NDArray[Any]) -> Any:
 def pmi(counts: NDArray[Any]) -> Floats:
     """Return the pointwise mutual information log₂ [p(v, c) / (p(v) p(c))] of each value and class, in bits.
 
-    Parameters
-    ----------
-    counts : ndarray of shape (n_values, n_classes)
-        The contingency table.
-
-    Returns
-    -------
-    ndarray of shape (n_values, n_classes)
-        -inf for a value and a class that never occur together, NaN for a value or class without rows.
-
     Examples
     --------
     >>> import numpy as np
@@ -253,16 +179,6 @@ def chi_square(counts: NDArray[Any]) -> tuple[Any, Any, Any]:
     """Test attribute and class for independence by Pearson's chi-square test.
 
     The statistic is Σ (O - E)² / E. Rows and columns without counts are ignored.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (..., n_values, n_classes)
-        The contingency table, or several.
-
-    Returns
-    -------
-    tuple
-        The statistic, the degrees of freedom and the p-value; the p-value is NaN if there are no degrees of freedom.
 
     Examples
     --------
@@ -289,18 +205,6 @@ def chi_square(counts: NDArray[Any]) -> tuple[Any, Any, Any]:
 def mvdm(counts: NDArray[Any], power: float = 1.0) -> Floats:
     """Return the modified value difference metric of each pair of values: Σ_c |P(c | v) - P(c | w)|^power.
 
-    Parameters
-    ----------
-    counts : ndarray of shape (n_values, n_classes)
-        The contingency table.
-    power : float, default=1.0
-        The exponent.
-
-    Returns
-    -------
-    ndarray of shape (n_values, n_values)
-        The distances; NaN for a value without rows.
-
     Examples
     --------
     >>> import numpy as np
@@ -322,18 +226,6 @@ def pooled_rare(counts: NDArray[Any], least: float = 5.0) -> Floats:
 
     A value is rare if its expected count in some class is below `least`. Values are merged, the rarest first, until
     the remaining values and the merged row have large enough expected counts.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (n_values, n_classes)
-        The contingency table.
-    least : float, default=5.0
-        The smallest expected count.
-
-    Returns
-    -------
-    ndarray
-        The table without empty rows and columns; the last row holds the merged values, if there are any.
 
     Examples
     --------
@@ -365,20 +257,6 @@ def expected_information(counts: NDArray[Any], how: str = "permutation") -> floa
 
     It is the bias of `mutual_information`.
 
-    Parameters
-    ----------
-    counts : ndarray of shape (n_values, n_classes)
-        The contingency table.
-    how : {'permutation', 'analytic'}, default='permutation'
-        'permutation' is the exact mean over all permutations of the rows (hypergeometric counts). 'analytic' is the
-        first term of its expansion, (values - 1)(classes - 1) / (2 n ln 2) (Miller 1955), which is also used if
-        counts are not integers.
-
-    Returns
-    -------
-    float
-        The expected information.
-
     Examples
     --------
     >>> import numpy as np
@@ -392,20 +270,6 @@ def expected_information(counts: NDArray[Any], how: str = "permutation") -> floa
 
 def chance_information(rows: NDArray[Any], columns: NDArray[Any], how: str = "permutation") -> float:
     """Return the expected mutual information under independence from the row and column totals.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n_values,)
-        The total of each value.
-    columns : ndarray of shape (n_classes,)
-        The total of each class.
-    how : {'permutation', 'analytic'}, default='permutation'
-        The method; see `expected_information`.
-
-    Returns
-    -------
-    float
-        The expected information, in bits.
 
     Examples
     --------
@@ -458,16 +322,6 @@ def information_of_values(tally: Values) -> float:
 
     Each distinct value is treated as a category.
 
-    Parameters
-    ----------
-    tally : Values
-        The values of each class.
-
-    Returns
-    -------
-    float
-        The mutual information.
-
     Examples
     --------
     >>> from countwise import Discretizer, samples
@@ -489,20 +343,6 @@ def gaussian_information(n: NDArray[Any], mean: NDArray[Any], variance: NDArray[
     """Return the mutual information, in bits, of the class and an attribute that is Gaussian in each class.
 
     I = Σ_c P(c) ∫ f(x | c) log₂ [f(x | c) / f(x)] dx, computed by the trapezoidal rule with an error of about 1e-6.
-
-    Parameters
-    ----------
-    n : ndarray of shape (n_classes,)
-        The number of rows of each class.
-    mean : ndarray of shape (n_classes,)
-        The means.
-    variance : ndarray of shape (n_classes,)
-        The variances.
-
-    Returns
-    -------
-    float
-        The mutual information; NaN if a class has variance 0.
 
     Examples
     --------
@@ -530,20 +370,6 @@ def gaussian_information(n: NDArray[Any], mean: NDArray[Any], variance: NDArray[
 def sd_reduction(n: NDArray[Any], mean: NDArray[Any], m2: NDArray[Any]) -> Any:
     """Return the standard deviation reduction SD(y) - Σ_v n_v/n SD(y | v), with the divisor N.
 
-    Parameters
-    ----------
-    n : ndarray of shape (..., n_values)
-        The number of rows of each value of the attribute.
-    mean : ndarray of shape (..., n_values)
-        The mean of the target for each value.
-    m2 : ndarray of shape (..., n_values)
-        The sum of squared deviations of the target from its mean, for each value.
-
-    Returns
-    -------
-    float or ndarray
-        The reduction.
-
     Examples
     --------
     >>> import numpy as np
@@ -557,20 +383,6 @@ def sd_reduction(n: NDArray[Any], mean: NDArray[Any], m2: NDArray[Any]) -> Any:
 
 def variance_reduction(n: NDArray[Any], mean: NDArray[Any], m2: NDArray[Any]) -> Any:
     """Return the variance reduction Var(y) - Σ_v n_v/n Var(y | v), with the divisor N.
-
-    Parameters
-    ----------
-    n : ndarray of shape (..., n_values)
-        The number of rows of each value of the attribute.
-    mean : ndarray of shape (..., n_values)
-        The mean of the target for each value.
-    m2 : ndarray of shape (..., n_values)
-        The sum of squared deviations of the target from its mean, for each value.
-
-    Returns
-    -------
-    float or ndarray
-        The reduction.
 
     Examples
     --------
@@ -605,20 +417,6 @@ def _running(score: Floats, positive: NDArray[Any], weight: Floats | None) -> tu
 def area(score: Floats, positive: NDArray[Any], weight: Floats | None = None) -> float:
     """Return the area under the ROC curve; ties count half.
 
-    Parameters
-    ----------
-    score : ndarray of shape (n_rows,)
-        The score of each row, higher for positive rows.
-    positive : ndarray of bool of shape (n_rows,)
-        Whether each row is positive.
-    weight : ndarray of shape (n_rows,) or None, default=None
-        The weight of each row.
-
-    Returns
-    -------
-    float
-        The area; NaN if all rows are positive or all negative, or if a score is NaN.
-
     Examples
     --------
     >>> import numpy as np
@@ -637,21 +435,6 @@ def area(score: Floats, positive: NDArray[Any], weight: Floats | None = None) ->
 def roc_points(score: Floats, positive: NDArray[Any], weight: Floats | None = None) -> tuple[Floats, Floats, Floats]:
     """Return the points of the ROC curve, from the highest threshold to the lowest.
 
-    Parameters
-    ----------
-    score : ndarray of shape (n_rows,)
-        The score of each row, higher for positive rows.
-    positive : ndarray of bool of shape (n_rows,)
-        Whether each row is positive.
-    weight : ndarray of shape (n_rows,) or None, default=None
-        The weight of each row.
-
-    Returns
-    -------
-    tuple of ndarray
-        The false positive rates, the true positive rates and the thresholds. The first threshold is infinite: no row
-        is predicted positive. A rate is NaN if there are no rows of its class.
-
     Examples
     --------
     >>> import numpy as np
@@ -669,20 +452,6 @@ def precision_recall_points(
     score: Floats, positive: NDArray[Any], weight: Floats | None = None
 ) -> tuple[Floats, Floats, Floats]:
     """Return precision and recall at each threshold, from the lowest threshold to the highest.
-
-    Parameters
-    ----------
-    score : ndarray of shape (n_rows,)
-        The score of each row, higher for positive rows.
-    positive : ndarray of bool of shape (n_rows,)
-        Whether each row is positive.
-    weight : ndarray of shape (n_rows,) or None, default=None
-        The weight of each row.
-
-    Returns
-    -------
-    tuple of ndarray
-        The precisions, the recalls and the thresholds. The last point, precision 1 and recall 0, has no threshold.
 
     Examples
     --------
@@ -707,20 +476,6 @@ def _rates(running: Floats) -> Floats:
 def average_precision(score: Floats, positive: NDArray[Any], weight: Floats | None = None) -> float:
     """Return the average precision: the mean of the precisions, weighted by the increase in recall.
 
-    Parameters
-    ----------
-    score : ndarray of shape (n_rows,)
-        The score of each row, higher for positive rows.
-    positive : ndarray of bool of shape (n_rows,)
-        Whether each row is positive.
-    weight : ndarray of shape (n_rows,) or None, default=None
-        The weight of each row.
-
-    Returns
-    -------
-    float
-        The average precision; NaN if no row is positive.
-
     Examples
     --------
     >>> import numpy as np
@@ -736,22 +491,6 @@ def by_range(p: Floats, right: NDArray[Any], weight: Floats | None, n_bins: int)
     """Return the rows, the mean probability and the proportion of correct rows in each bin of a probability.
 
     The bins have equal width and include their upper edge. Rows without a probability are ignored.
-
-    Parameters
-    ----------
-    p : ndarray of shape (n_rows,)
-        The probability of each row.
-    right : ndarray of bool of shape (n_rows,)
-        Whether the prediction for each row is correct.
-    weight : ndarray of shape (n_rows,) or None
-        The weight of each row.
-    n_bins : int
-        The number of bins.
-
-    Returns
-    -------
-    tuple of ndarray
-        The three quantities for each bin; 0 for bins without rows.
 
     Examples
     --------

@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from countwise import _docstrings
 from countwise._typing import Floats
-from countwise.base import docstrings
 
 __all__ = ["Classifier", "Estimator", "Regressor", "Transformer", "refuse_unfitted"]
 
@@ -54,7 +54,7 @@ class Estimator:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        docstrings.complete(vars(cls), cls._ignored)
+        _docstrings.complete(vars(cls), cls._ignored)
 
     # -- settings ---------------------------------------------------------------------
 

@@ -57,15 +57,7 @@ class GraphSimilarity(Similarity):
         check_settings(self, limit=NumberIn(0, _HIGHEST, whole=True))
 
     def check(self, value: Any, where: Where) -> None:
-        """Raise TableError if the value is no graph, or too large.
-
-        Parameters
-        ----------
-        value : value
-            Value of a query or a case.
-        where : Where
-            Location of the value, for the message.
-        """
+        """Raise TableError if the value is no graph, or too large."""
         super().check(value, where)
         if len(value.nodes) > _LARGEST:
             raise TableError(f"{where} has {len(value.nodes)} nodes; a graph may have at most {_LARGEST}.")
@@ -95,75 +87,23 @@ class GraphSimilarity(Similarity):
         return best_matching(asked, found, self.limit)
 
     def between(self, asked: Any, found: Any) -> float:
-        """Return the size of the best matching divided by the size of the larger graph.
-
-        Parameters
-        ----------
-        asked : value
-            Value in the query.
-        found : value
-            Value in the case.
-
-        Returns
-        -------
-        float
-            Similarity from 0 to 1.
-        """
+        """Return the size of the best matching divided by the size of the larger graph."""
         larger = max(_size(asked), _size(found))
         return self.matching(asked, found).size / larger if larger else 1.0
 
     def approximate(self, asked: Any, found: Any) -> bool:
-        """Return whether the matching is greedy.
-
-        Parameters
-        ----------
-        asked : value
-            Value in the query.
-        found : value
-            Value in the case.
-
-        Returns
-        -------
-        bool
-            Whether the similarity is a lower bound.
-        """
+        """Return whether the matching is greedy."""
         return max(len(asked.nodes), len(found.nodes)) > self.limit
 
     def explain(self, asked: Any, found: Any) -> str:
-        """Return the numerator and the denominator of the similarity, and whether the matching is greedy.
-
-        Parameters
-        ----------
-        asked : value
-            Value in the query.
-        found : value
-            Value in the case.
-
-        Returns
-        -------
-        str
-            Explanation in a few words.
-        """
+        """Return the numerator and the denominator of the similarity, and whether the matching is greedy."""
         matching = self.matching(asked, found)
         how = f" (greedy: more than {self.limit} nodes)" if self.approximate(asked, found) else ""
         common = f"{counted(len(matching.pairs), 'node')} and {counted(matching.n_edges, 'edge')}"
         return f"{common} in common of {max(_size(asked), _size(found))}{how}"
 
     def bounds(self, asked: Any, column: Column) -> Floats:
-        """Return bounds from the labels of nodes and edges, regardless of their position.
-
-        Parameters
-        ----------
-        asked : value
-            Value in the query.
-        column : Column
-            Values of the attribute in the case base.
-
-        Returns
-        -------
-        ndarray
-            One bound for each distinct value.
-        """
+        """Return bounds from the labels of nodes and edges, regardless of their position."""
         shared, sizes, mine = column.common("graph", _tokens, asked)
         return quotient(shared, np.maximum(sizes, mine))
 

@@ -180,30 +180,14 @@ class RecordSimilarity(Similarity):
         return float((self.weights or {}).get(name, 1.0))
 
     def check(self, value: Any, where: Where) -> None:
-        """Raise TableError if the value is no record, or if one of its attributes cannot be compared.
-
-        Parameters
-        ----------
-        value : value
-            Value of a query or a case.
-        where : Where
-            Location of the value, for the message.
-        """
+        """Raise TableError if the value is no record, or if one of its attributes cannot be compared."""
         super().check(value, where)
         for name, inner in value.items():
             if name in (self.similarities or {}):
                 self.local(name).check(inner, where.inside(name))
 
     def check_asked(self, asked: Any, where: Where) -> None:
-        """Raise an error if the query has an unknown attribute, or if all its weights are 0.
-
-        Parameters
-        ----------
-        asked : value
-            Value in the query.
-        where : Where
-            Location of the value, for the message.
-        """
+        """Raise an error if the query has an unknown attribute, or if all its weights are 0."""
         super().check(asked, where)
         for name, value in asked.items():
             self.local(name).check_asked(value, where.inside(name))
@@ -214,18 +198,7 @@ class RecordSimilarity(Similarity):
             )
 
     def fitted(self, column: Column) -> RecordSimilarity:
-        """Return a copy with a fitted similarity for every attribute.
-
-        Parameters
-        ----------
-        column : Column
-            Values of the attribute in the case base.
-
-        Returns
-        -------
-        RecordSimilarity
-            Fitted copy.
-        """
+        """Return a copy with a fitted similarity for every attribute."""
         return self.fitted_over(column.records())
 
     def fitted_over(self, records: RecordColumn) -> RecordSimilarity:
@@ -249,20 +222,7 @@ class RecordSimilarity(Similarity):
         return replace(self, similarities=declared)
 
     def between(self, asked: Any, found: Any) -> float:
-        """Return the weighted mean of the local similarities.
-
-        Parameters
-        ----------
-        asked : value
-            Value in the query.
-        found : value
-            Value in the case.
-
-        Returns
-        -------
-        float
-            Similarity from 0 to 1.
-        """
+        """Return the weighted mean of the local similarities."""
         counted = []
         for name, value in asked.items():
             other = found.get(name)
@@ -273,22 +233,7 @@ class RecordSimilarity(Similarity):
         return _mean(counted)
 
     def parts(self, asked: Any, found: Any, path: str = "") -> tuple[RecordField, ...]:
-        """Return the contribution of each attribute of the query.
-
-        Parameters
-        ----------
-        asked : value
-            Value in the query.
-        found : value
-            Value in the case.
-        path : str, default=""
-            Prefix for the names of the attributes.
-
-        Returns
-        -------
-        tuple of RecordField
-            Contribution of each attribute.
-        """
+        """Return the contribution of each attribute of the query."""
         return tuple(self._part(name, value, found.get(name), path) for name, value in asked.items())
 
     def _part(self, name: str, asked: Any, found: Any, path: str) -> RecordField:
@@ -302,37 +247,11 @@ class RecordSimilarity(Similarity):
         return RecordField(whole, asked, found, weight, similarity, how, inner, greedy)
 
     def explain(self, asked: Any, found: Any) -> str:
-        """Return a fixed text; `parts` explains the attributes.
-
-        Parameters
-        ----------
-        asked : value
-            Value in the query.
-        found : value
-            Value in the case.
-
-        Returns
-        -------
-        str
-            Explanation in a few words.
-        """
+        """Return a fixed text; `parts` explains the attributes."""
         return "weighted mean of its attributes"
 
     def bounds(self, asked: Any, column: Column) -> Floats:
-        """Return the weighted means of the local bounds.
-
-        Parameters
-        ----------
-        asked : value
-            Value in the query.
-        column : Column
-            Values of the attribute in the case base.
-
-        Returns
-        -------
-        ndarray
-            One bound for each distinct value.
-        """
+        """Return the weighted means of the local bounds."""
         return self.bounds_over(asked, column.records())
 
     def bounds_over(self, asked: Mapping[str, Any], records: RecordColumn) -> Floats:

@@ -59,15 +59,7 @@ class SetSimilarity(Similarity):
             object.__setattr__(self, "elements", similarity_of(self.elements, "elements"))
 
     def check(self, value: Any, where: Where) -> None:
-        """Raise TableError if the value is no set or list, or too large for a matching.
-
-        Parameters
-        ----------
-        value : value
-            Value of a query or a case.
-        where : Where
-            Location of the value, for the message.
-        """
+        """Raise TableError if the value is no set or list, or too large for a matching."""
         super().check(value, where)
         if self.by == "matching" and len(value) > _LARGEST:
             raise TableError(
@@ -79,35 +71,11 @@ class SetSimilarity(Similarity):
                 self.elements.check(element, where)
 
     def fitted(self, column: Column) -> SetSimilarity:
-        """Return a copy whose similarity of elements is fitted to all elements in a column.
-
-        Parameters
-        ----------
-        column : Column
-            Values of the attribute in the case base.
-
-        Returns
-        -------
-        SetSimilarity
-            Fitted copy.
-        """
+        """Return a copy whose similarity of elements is fitted to all elements in a column."""
         return self if self.elements is None else replace(self, elements=self.elements.fitted(column.elements()))
 
     def between(self, asked: Any, found: Any) -> float:
-        """Return the common elements divided by the size that `by` defines.
-
-        Parameters
-        ----------
-        asked : value
-            Value in the query.
-        found : value
-            Value in the case.
-
-        Returns
-        -------
-        float
-            Similarity from 0 to 1.
-        """
+        """Return the common elements divided by the size that `by` defines."""
         common, out_of = self._common(asked, found)
         return common / out_of if out_of else 1.0
 
@@ -136,20 +104,7 @@ class SetSimilarity(Similarity):
         return math.fsum(table[rows, columns].tolist())
 
     def explain(self, asked: Any, found: Any) -> str:
-        """Return the numerator and the denominator of the similarity.
-
-        Parameters
-        ----------
-        asked : value
-            Value in the query.
-        found : value
-            Value in the case.
-
-        Returns
-        -------
-        str
-            Explanation in a few words.
-        """
+        """Return the numerator and the denominator of the similarity."""
         common, out_of = self._common(asked, found)
         if not out_of:
             return "the query is empty" if len(found) else "both empty"
@@ -158,20 +113,7 @@ class SetSimilarity(Similarity):
         return f"{number(common)} {'in common' if self.by == 'jaccard' else 'matched'} of {out_of}"
 
     def bounds(self, asked: Any, column: Column) -> Floats:
-        """Return the exact similarities; for a matching with `elements`, bounds from the sizes of the sets.
-
-        Parameters
-        ----------
-        asked : value
-            Value in the query.
-        column : Column
-            Values of the attribute in the case base.
-
-        Returns
-        -------
-        ndarray
-            One bound for each distinct value.
-        """
+        """Return the exact similarities; for a matching with `elements`, bounds from the sizes of the sets."""
         common, sizes, mine = column.common("elements", _by_key, asked)
         if self.by == "matching" and self.elements is not None:
             common = np.minimum(sizes, mine)

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from countwise._docstrings import inherit_sections
 from countwise._typing import Floats
 from countwise.cases.columns import Column
 from countwise.cases.values import Where, checked, is_number, key_of, shown, type_of
@@ -54,6 +55,10 @@ class Similarity:
     kinds: ClassVar[tuple[str, ...]] = ()  # types of values that can be compared; empty for all types
     needed: ClassVar[str] = ""  # description of these types in messages
     cheap: ClassVar[bool] = False  # whether the first stage of retrieval computes the exact similarity
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        inherit_sections(cls, Similarity)
 
     def __str__(self) -> str:
         return type(self).__name__
@@ -212,54 +217,15 @@ class EqualSimilarity(Similarity):
     word: ClassVar[str] = "equal"
 
     def between(self, asked: Any, found: Any) -> float:
-        """Return 1 if the values are equal, otherwise 0.
-
-        Parameters
-        ----------
-        asked : value
-            Value in the query.
-        found : value
-            Value in the case.
-
-        Returns
-        -------
-        float
-            Similarity from 0 to 1.
-        """
+        """Return 1 if the values are equal, otherwise 0."""
         return float(key_of(asked) == key_of(found))
 
     def explain(self, asked: Any, found: Any) -> str:
-        """Return ``equal`` or ``not equal``.
-
-        Parameters
-        ----------
-        asked : value
-            Value in the query.
-        found : value
-            Value in the case.
-
-        Returns
-        -------
-        str
-            Explanation in a few words.
-        """
+        """Return ``equal`` or ``not equal``."""
         return "equal" if self.between(asked, found) else "not equal"
 
     def bounds(self, asked: Any, column: Column) -> Floats:
-        """Return the exact similarity to each distinct value of a column.
-
-        Parameters
-        ----------
-        asked : value
-            Value in the query.
-        column : Column
-            Values of the attribute in the case base.
-
-        Returns
-        -------
-        ndarray
-            One bound for each distinct value.
-        """
+        """Return the exact similarity to each distinct value of a column."""
         out = np.zeros(len(column.values))
         if (place := column.place(asked)) >= 0:
             out[place] = 1.0
@@ -322,20 +288,7 @@ class NumberSimilarity(Similarity):
         return self.range if isinstance(self.range, tuple) else (self.range, self.range)
 
     def between(self, asked: Any, found: Any) -> float:
-        """Return 1 minus the difference divided by the range, but at least 0.
-
-        Parameters
-        ----------
-        asked : value
-            Value in the query.
-        found : value
-            Value in the case.
-
-        Returns
-        -------
-        float
-            Similarity from 0 to 1.
-        """
+        """Return 1 minus the difference divided by the range, but at least 0."""
         difference, span = self._difference(asked, found)
         return max(0.0, 1 - difference / span) if span > 0 else float(difference == 0)
 
@@ -348,20 +301,7 @@ class NumberSimilarity(Similarity):
         return abs(difference), more if difference > 0 else less
 
     def explain(self, asked: Any, found: Any) -> str:
-        """Return the formula with its numbers.
-
-        Parameters
-        ----------
-        asked : value
-            Value in the query.
-        found : value
-            Value in the case.
-
-        Returns
-        -------
-        str
-            Explanation in a few words.
-        """
+        """Return the formula with its numbers."""
         difference, span = self._difference(asked, found)
         if difference == 0:
             return "equal" if asked == found else f"{self.wanted} {shown(asked)}"
@@ -371,18 +311,7 @@ class NumberSimilarity(Similarity):
         return f"1 - {number(difference)} / {number(span)}{clipped}"
 
     def fitted(self, column: Column) -> NumberSimilarity:
-        """Return a copy with the range of the values of a column, unless a range is given.
-
-        Parameters
-        ----------
-        column : Column
-            Values of the attribute in the case base.
-
-        Returns
-        -------
-        NumberSimilarity
-            Fitted copy.
-        """
+        """Return a copy with the range of the values of a column, unless a range is given."""
         if self.range is not None:
             return self
         numbers = column.numbers()
@@ -390,20 +319,7 @@ class NumberSimilarity(Similarity):
         return replace(self, range=float(numbers.max() - numbers.min()) if len(numbers) else 0.0)
 
     def bounds(self, asked: Any, column: Column) -> Floats:
-        """Return the exact similarities to the distinct values of a column.
-
-        Parameters
-        ----------
-        asked : value
-            Value in the query.
-        column : Column
-            Values of the attribute in the case base.
-
-        Returns
-        -------
-        ndarray
-            One bound for each distinct value.
-        """
+        """Return the exact similarities to the distinct values of a column."""
         less, more = self.ranges
         differences = column.numbers() - float(asked)
         if self.wanted != "equal":
@@ -456,13 +372,7 @@ class TableSimilarity(Similarity):
                     )
 
     def as_setting(self) -> dict[str, Any]:
-        """Return the similarity as plain data, with the table as triples.
-
-        Returns
-        -------
-        dict
-            Plain data that can be written as JSON.
-        """
+        """Return the similarity as plain data, with the table as triples."""
         return {**super().as_setting(), "table": [[plain(a), plain(b), s] for (a, b), s in self.table.items()]}
 
     @staticmethod
@@ -500,38 +410,12 @@ class TableSimilarity(Similarity):
                 )
 
     def between(self, asked: Any, found: Any) -> float:
-        """Return the entry of the table, or 1 for equal values, or the default.
-
-        Parameters
-        ----------
-        asked : value
-            Value in the query.
-        found : value
-            Value in the case.
-
-        Returns
-        -------
-        float
-            Similarity from 0 to 1.
-        """
+        """Return the entry of the table, or 1 for equal values, or the default."""
         a, b = key_of(asked), key_of(found)
         return self._pairs.get((a, b), 1.0 if a == b else self.default)
 
     def explain(self, asked: Any, found: Any) -> str:
-        """Return whether the pair is in the table.
-
-        Parameters
-        ----------
-        asked : value
-            Value in the query.
-        found : value
-            Value in the case.
-
-        Returns
-        -------
-        str
-            Explanation in a few words.
-        """
+        """Return whether the pair is in the table."""
         a, b = key_of(asked), key_of(found)
         return "from the table" if (a, b) in self._pairs else "equal" if a == b else "not in the table"
 
@@ -560,34 +444,13 @@ class StringSimilarity(Similarity):
     needed: ClassVar[str] = "a string"
 
     def check(self, value: Any, where: Where) -> None:
-        """Raise TableError if the value is no string, or too long.
-
-        Parameters
-        ----------
-        value : value
-            Value of a query or a case.
-        where : Where
-            Location of the value, for the message.
-        """
+        """Raise TableError if the value is no string, or too long."""
         super().check(value, where)
         if len(value) > _LONGEST:
             raise TableError(f"{where} has {len(value)} characters; StringSimilarity compares at most {_LONGEST}.")
 
     def between(self, asked: Any, found: Any) -> float:
-        """Return 1 minus the number of edits divided by the length of the longer string.
-
-        Parameters
-        ----------
-        asked : value
-            Value in the query.
-        found : value
-            Value in the case.
-
-        Returns
-        -------
-        float
-            Similarity from 0 to 1.
-        """
+        """Return 1 minus the number of edits divided by the length of the longer string."""
         edits, longer = self._edits(asked, found)
         return 1 - edits / longer if longer else 1.0
 
@@ -597,38 +460,12 @@ class StringSimilarity(Similarity):
         return edit_distance(asked, found), max(len(asked), len(found))
 
     def explain(self, asked: Any, found: Any) -> str:
-        """Return the formula with its numbers.
-
-        Parameters
-        ----------
-        asked : value
-            Value in the query.
-        found : value
-            Value in the case.
-
-        Returns
-        -------
-        str
-            Explanation in a few words.
-        """
+        """Return the formula with its numbers."""
         edits, longer = self._edits(asked, found)
         return f"1 - {edits} edits / {longer} characters" if edits else "equal"
 
     def bounds(self, asked: Any, column: Column) -> Floats:
-        """Return bounds from the number of common characters, regardless of their order.
-
-        Parameters
-        ----------
-        asked : value
-            Value in the query.
-        column : Column
-            Values of the attribute in the case base.
-
-        Returns
-        -------
-        ndarray
-            One bound for each distinct value.
-        """
+        """Return bounds from the number of common characters, regardless of their order."""
         shared, sizes, mine = column.common(f"letters {self.ignore_case}", self._letters, asked)
         return quotient(shared, np.maximum(sizes, mine))
 

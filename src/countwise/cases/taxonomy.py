@@ -78,45 +78,18 @@ class TaxonomySimilarity(Similarity):
         self._paths.update(_paths(self.parents))
 
     def as_setting(self) -> dict[str, Any]:
-        """Return the similarity as plain data, with the tree as pairs (child, parent).
-
-        Returns
-        -------
-        dict
-            Plain data that can be written as JSON.
-        """
+        """Return the similarity as plain data, with the tree as pairs (child, parent)."""
         return {**super().as_setting(), "tree": list(self.parents.items())}
 
     def check(self, value: Any, where: Where) -> None:
-        """Raise TableError if the value is not a concept of the taxonomy.
-
-        Parameters
-        ----------
-        value : value
-            Value of a query or a case.
-        where : Where
-            Location of the value, for the message.
-        """
+        """Raise TableError if the value is not a concept of the taxonomy."""
         super().check(value, where)
         if value not in self.parents:
             near = did_you_mean(value, self.parents)
             raise TableError(f"{where} is {value!r}, but the taxonomy has no such concept.", hint=near)
 
     def between(self, asked: Any, found: Any) -> float:
-        """Return the Wu-Palmer similarity of two concepts.
-
-        Parameters
-        ----------
-        asked : value
-            Value in the query.
-        found : value
-            Value in the case.
-
-        Returns
-        -------
-        float
-            Similarity from 0 to 1.
-        """
+        """Return the Wu-Palmer similarity of two concepts."""
         if asked == found:
             return 1.0
         if self.below and asked in self._paths[found]:
@@ -132,20 +105,7 @@ class TaxonomySimilarity(Similarity):
         return one[shared - 1], (shared + lift if shared else 0), len(one) + lift, len(other) + lift
 
     def explain(self, asked: Any, found: Any) -> str:
-        """Return the common ancestor, and the formula with its numbers.
-
-        Parameters
-        ----------
-        asked : value
-            Value in the query.
-        found : value
-            Value in the case.
-
-        Returns
-        -------
-        str
-            Explanation in a few words.
-        """
+        """Return the common ancestor, and the formula with its numbers."""
         if asked == found:
             return "equal"
         if self.below and asked in self._paths[found]:

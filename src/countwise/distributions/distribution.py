@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, fields, replace
-from inspect import cleandoc
-from types import FunctionType
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from countwise._docstrings import inherit_sections
 from countwise._typing import Flags, Floats, Indices
 from countwise.data.attributes import Attribute, Nominal, Numeric
 from countwise.data.derived import AsGiven, Derived
@@ -25,15 +24,6 @@ from countwise.jsonfile import plain
 from countwise.working.steps import Step
 
 __all__ = ["Density", "Distribution", "LeftOutRows", "no_say"]
-
-
-def _inherit_sections(cls: type[Any]) -> None:
-    """Copy the sections Parameters and Returns from `Distribution` to overriding methods with short docstrings."""
-    for name, method in vars(cls).items():
-        inherited = getattr(getattr(Distribution, name, None), "__doc__", None)
-        if isinstance(method, FunctionType) and method.__doc__ and inherited and "---" not in method.__doc__:
-            sections = cleandoc(inherited).partition("\n\nExamples\n")[0].partition("\n\nParameters\n")
-            method.__doc__ = cleandoc(method.__doc__) + sections[1] + sections[2]
 
 
 class Distribution:
@@ -57,7 +47,7 @@ class Distribution:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        _inherit_sections(cls)
+        inherit_sections(cls, Distribution)
 
     def as_setting(self) -> dict[str, Any]:
         """Return the kind and the settings as plain data, for the model file.

@@ -1,17 +1,19 @@
-"""Descriptions of the parameters and results that the methods of all learners share.
+"""Sections of docstrings that many methods share.
 
 The docstring of such a method holds only its summary and its examples. `complete` inserts the sections Parameters and
-Returns, so that `help` and the reference documentation show them in full.
+Returns of the methods of all learners, `inherit_sections` those of a base class, so that `help` and the reference
+documentation show them in full.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from inspect import cleandoc
 from types import FunctionType
 from typing import Any
 
-__all__ = ["complete"]
+__all__ = ["complete", "inherit_sections"]
 
 _TRAINING = (
     "table, path or iterator of tables",
@@ -133,3 +135,13 @@ def _defaults(method: FunctionType) -> dict[str, str]:
         return ", default=None" if default is None else f", default={default!r}"
 
     return {name: written(name) for name in code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]}
+
+
+def inherit_sections(cls: type[Any], base: type[Any]) -> None:
+    """Copy the sections Parameters and Returns of a base class to overriding methods with short docstrings."""
+    for name, method in vars(cls).items():
+        inherited = getattr(getattr(base, name, None), "__doc__", None)
+        if isinstance(method, FunctionType) and method.__doc__ and inherited and "---" not in method.__doc__:
+            before = cleandoc(inherited).partition("\n\nExamples\n")[0]
+            start = re.search(r"\n\n(?:Parameters|Returns)\n-", before)
+            method.__doc__ = cleandoc(method.__doc__) + (before[start.start() :] if start else "")
