@@ -34,6 +34,11 @@ _ARGUMENTS = {
         "The rows. Columns are matched by name, or by position if X is an array. X may have missing values.",
     ),
     "y": ("array-like of shape (n_rows,) or str", "The target of each row, or the name of the target column in X."),
+    "score.y": ("array-like of shape (n_rows,)", "The true target of each row."),
+    "score.sample_weight": (
+        "array-like of shape (n_rows,)",
+        "The weight of each row. By default every row has weight 1.",
+    ),
     "sample_weight": (
         "array-like of shape (n_rows,) or str",
         (

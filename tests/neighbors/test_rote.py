@@ -108,3 +108,8 @@ def test_the_summary_and_the_table_count_different_rows():
     model = RoteClassifier().fit(tennis.frame, "play")
     assert model.summary() == "14 rows, 4 attributes; play: 14 distinct rows stored"
     assert dict(model.tables()["rows"]) == {"rows": [14], "distinct": [14]}
+
+
+def test_a_summary_counts_in_the_singular_and_the_plural():
+    model = RoteClassifier().fit({"x": [1, 1, 2]}, ["a", "b", "a"])
+    assert model.summary().startswith("3 rows, 1 attribute; class: ")

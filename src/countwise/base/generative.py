@@ -284,7 +284,7 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
             kind = getattr(term.distribution, "kind", density.rule)
             rule = kind if density.choice is None else density.choice.chosen
             rules.setdefault(rule, []).extend(term.columns if len(term.columns) > 1 else [term.key])
-        lines = [f"{self.n_rows_} rows, {len(self.schema_)} attributes; {self.target_.name}: {classes}"]
+        lines = [f"{self._training_size}; {self.target_.name}: {classes}"]
         lines += [f"  {rule}: {', '.join(keys[:12])}{' …' if len(keys) > 12 else ''}" for rule, keys in rules.items()]
         return "\n".join(lines)
 
@@ -343,6 +343,7 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         if key is None:
             raise OptionError(
                 f"The model has no attribute {name!r}.",
-                hint=did_you_mean(name, self.schema_) or f"use one of {listed(self.schema_)}.",
+                hint=did_you_mean(name, self.schema_)
+                or f"use one of {listed(self.schema_)}, or {self.target_.name!r} for the prior.",
             )
         return Grid(self.densities_[key].summary(self.classes_.tolist()))

@@ -13,6 +13,7 @@ from countwise.data.attributes import Nominal
 from countwise.data.frames import Frame
 from countwise.data.schema import Schema
 from countwise.errors import CountwiseError, listed, warn
+from countwise.working.numbers import counted
 
 __all__ = ["Model", "note_identifiers", "note_many_classes", "note_skipped", "restore_on_error", "rows_counted_from"]
 
@@ -21,11 +22,17 @@ class Model(Estimator):
     """Estimator with a schema of the training columns; it refuses to predict before it is fitted."""
 
     schema_: Schema
+    n_rows_: int
     _learned: tuple[str, ...] = ()  # private attributes set by fit
 
     def _check_fitted(self, *, answers: bool = True) -> None:
         """Raise an error if the model is not fitted."""
         refuse_unfitted(self)
+
+    @property
+    def _training_size(self) -> str:
+        """Return how much the model was trained on, for summaries: ``14 rows, 4 attributes``."""
+        return f"{counted(self.n_rows_, 'row')}, {counted(len(self.schema_), 'attribute')}"
 
     def _open(self, X: Any) -> Frame:
         """Open the rows to predict and match their columns to those of training."""

@@ -10,9 +10,9 @@ from typing import Any
 from countwise.cases.case import Match
 from countwise.cases.ranking import Effort
 from countwise.cases.reuse import Adaptation, Backtrack, Combined
-from countwise.cases.values import counted, shown
+from countwise.cases.values import shown
 from countwise.working import Account, Grid, Section
-from countwise.working.numbers import number
+from countwise.working.numbers import counted, number
 
 __all__ = ["CaseAnswer"]
 

@@ -16,7 +16,7 @@ from countwise.cases.columns import RecordColumn
 from countwise.cases.ranking import Ranking
 from countwise.cases.records import RecordSimilarity
 from countwise.cases.reuse import Backtrack, adapted, check_combine, combined, rules_of
-from countwise.cases.values import Where, checked, copied, counted, key_of
+from countwise.cases.values import Where, checked, copied, key_of
 from countwise.data.frames import Coded, Frame, frame_of, is_missing
 from countwise.errors import (
     AdaptationFailed,
@@ -29,10 +29,19 @@ from countwise.errors import (
     listed,
 )
 from countwise.working import Account, Grid
+from countwise.working.numbers import counted
 
 __all__ = ["CaseBase"]
 
-_SAME: Any = object()
+
+class _Unchanged:
+    """Default of arguments that leave a value as it is; `help` shows its name."""
+
+    def __repr__(self) -> str:
+        return "unchanged"
+
+
+_SAME: Any = _Unchanged()
 _ROUNDING = 1e-12
 _COUNT = NumberIn(1, whole=True)  # number of cases
 
@@ -207,8 +216,8 @@ class CaseBase:
         k : int, default=1
             Number of cases. Ties go to the case that was retained first.
         candidates : int, optional
-            Number of cases whose exact similarity is computed at most: those with the largest upper bounds. A more
-            similar case may then be missed. By default the result is exact.
+            Largest number of cases whose exact similarity is computed. They are the cases with the largest upper
+            bounds of the similarity, so a more similar case may be missed. By default the result is exact.
 
         Returns
         -------
@@ -246,7 +255,7 @@ class CaseBase:
         k : int, default=1
             Number of cases whose solutions are combined.
         candidates : int, optional
-            Number of cases whose exact similarity is computed at most; see `retrieve`.
+            Largest number of cases whose exact similarity is computed; see `retrieve`.
         combine : {'weighted', 'majority', 'mean', 'best'} or mapping of solution attribute to these, optional
             How the solutions of k cases are combined. 'weighted' is a vote weighted by similarity, 'majority' an
             unweighted vote, 'mean' the mean weighted by similarity, and 'best' copies the most similar case. By

@@ -15,8 +15,9 @@ import numpy as np
 from countwise._typing import Floats, Indices
 from countwise.cases.columns import Column
 from countwise.cases.similarities import Similarity, counted_tokens, quotient
-from countwise.cases.values import LabeledGraph, Where, counted, key_of
+from countwise.cases.values import LabeledGraph, Where, key_of
 from countwise.errors import NumberIn, TableError, check_settings
+from countwise.working.numbers import counted
 
 __all__ = ["GraphSimilarity", "Matching", "best_matching"]
 

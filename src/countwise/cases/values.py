@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from countwise.errors import TableError
-from countwise.working.numbers import number
+from countwise.working.numbers import counted, number
 
-__all__ = ["LabeledGraph", "Where", "checked", "copied", "counted", "is_number", "key_of", "shown", "type_of"]
+__all__ = ["LabeledGraph", "Where", "checked", "copied", "is_number", "key_of", "shown", "type_of"]
 
 _DEEPEST = 8  # largest nesting of records, because the nesting of files is limited too
 _LARGEST = 1e300  # largest number, so that the difference of two numbers is finite
@@ -230,11 +230,6 @@ def key_of(value: Any) -> Hashable:
         edges = frozenset((ends((a, b)), key_of(label)) for a, b, label in value.edges)
         return ("graph", value.directed, nodes, edges)
     return value
-
-
-def counted(n: int, what: str) -> str:
-    """Return a count with its noun: ``1 edge``, ``2 edges``."""
-    return f"{n} {what}{'s' * (n != 1)}"
 
 
 def shown(value: Any, longest: int = _LONGEST) -> str:

@@ -37,6 +37,7 @@ _PHRASES = {
     "or `forget` to remove rows": "or countwise forget to remove rows",
     "pass one number for each row": "use a numeric column for --weights",
     "use target='class' or a score for classes, such as 'information_gain'": "remove --number",
+    "use keys (true class, predicted class)": "use CLASS:PREDICTION=COST",
     "use pairs of the classes": "use CLASS:PREDICTION=COST with the classes",
 }
 _DROP = re.compile(r"\bdrop the column\b(?! with)")

@@ -35,7 +35,7 @@ __all__ = ["command"]
 @click.option(
     "--most-probable",
     is_flag=True,
-    help="Show the most probable joint assignment of all nominal nodes without evidence.",
+    help="Show the most probable joint assignment of the nominal nodes that are not in --given.",
 )
 @click.option(
     "--svg", default=None, metavar="FILE", help="Write a drawing of the network and its posterior probabilities."

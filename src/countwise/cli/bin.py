@@ -43,7 +43,8 @@ __all__ = ["command"]
     "--merge",
     default=None,
     type=click.Choice(["majority", "last"]),
-    help="Which adjacent bins to merge, for min_n: all with the same majority class, or only the last one.",
+    help="Bins to merge, for min_n: adjacent bins with the same majority class, or the last bin with the one before "
+    "if it has too few rows.",
 )
 @_common.types_option
 @_common.weights_option

@@ -86,7 +86,7 @@ _MODELS = [kind.word for kind in KINDS.values() if kind.word]
     show_default=True,
     type=click.Choice(["auto", "memory", "duckdb"]),
     help="Where to train. memory reads the files in chunks. duckdb counts in DuckDB and needs Parquet files. auto "
-    "uses DuckDB for Parquet files of 100 MB or more if it is installed. The model is the same.",
+    "uses DuckDB for Parquet files of 100 MB or more if it is installed. Every engine gives the same model.",
 )
 @click.option(
     "--memory",

@@ -203,7 +203,7 @@ def number_of(value: Any, name: str, where: str, row: int | None = None) -> floa
         return float(value)
     except (TypeError, ValueError, OverflowError):
         raise SchemaError(
-            f"{name!r} is numeric, but {value!r} in {where} is not a number.",
+            f"{name!r} is numeric, but {plain(value)!r} in {where} is not a number.",
             hint=f"use None or NaN for missing values, or pass types={{{name!r}: 'nominal'}}.",
             row=row,
         ) from None

@@ -262,7 +262,7 @@ def leave_one_out(
     return Validation(label, (fold,), wanted, data, X, by)
 
 
-def scoring_of(scoring: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
+def scoring_of(scoring: Any, what: str = "scoring") -> tuple[tuple[str, ...], dict[str, Any]]:
     """Return the names of the scores, and the scikit-learn scorers among them by name."""
     given: Any = SCORES if scoring is None else scoring
     given = [given] if isinstance(given, str) or callable(given) else given
@@ -272,7 +272,7 @@ def scoring_of(scoring: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
         pairs = [(None, one) for one in given]
     else:
         raise OptionError(
-            f"scoring must be a score, a list or a mapping of scores, not {given!r}.",
+            f"{what} must be a score, a list or a mapping of scores, not {given!r}.",
             hint=f"use one or more of {listed(SCORES)}.",
         )
     found: dict[str, Any] = {}
@@ -280,17 +280,17 @@ def scoring_of(scoring: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
         label = name or (one if isinstance(one, str) else _name_of(one))
         while label in found and not isinstance(one, str):  # two scorers with the same name
             label = f"{label}_"
-        found[label] = None if isinstance(one, str) and one == label and label in SCORES else _scorer(one)
+        found[label] = None if isinstance(one, str) and one == label and label in SCORES else _scorer(one, what)
     if not found:
         raise OptionError(
-            "scoring is empty; at least one score is needed.", hint=f"use one or more of {listed(SCORES)}."
+            f"{what} is empty; at least one score is needed.", hint=f"use one or more of {listed(SCORES)}."
         )
     return tuple(found), {name: scorer for name, scorer in found.items() if scorer is not None}
 
 
 def one_score(scoring: Any, what: str = "scoring") -> tuple[str, dict[str, Any]]:
     """Return the name of a single score, and its scorer if it is one of scikit-learn."""
-    names, others = scoring_of("accuracy" if scoring is None else scoring)
+    names, others = scoring_of("accuracy" if scoring is None else scoring, what)
     if len(names) > 1:
         raise OptionError(f"{what} takes one score, not {len(names)}: {listed(names)}.")
     return names[0], others
@@ -302,14 +302,14 @@ def _name_of(scorer: Any) -> str:
     return str(getattr(called, "__name__", type(called).__name__))
 
 
-def _scorer(one: Any) -> Any:
+def _scorer(one: Any, what: str) -> Any:
     from sklearn.metrics import get_scorer, get_scorer_names
 
     if callable(one):
         return one
     if not isinstance(one, str) or one not in get_scorer_names():
         raise OptionError(
-            f"scoring must be the name of a score or a scorer, not {one!r}.",
+            f"{what} must be the name of a score or a scorer, not {one!r}.",
             hint=did_you_mean(one, [*SCORES, *get_scorer_names()]) or f"use one of {listed(SCORES)}.",
         )
     return get_scorer(one)

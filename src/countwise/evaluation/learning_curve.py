@@ -362,7 +362,7 @@ def sizes_of(train_sizes: Any, most: int) -> list[int]:
         raise TooFewRows(
             f"train_sizes must be from 1 to {most}, the number of training rows; they go from {given.min()} to "
             f"{given.max()}.",
-            hint="use fractions, or smaller numbers of rows.",
+            hint="use fractions, or numbers of rows in this range.",
         )
     return sorted({int(size) for size in given})
 

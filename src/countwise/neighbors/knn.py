@@ -167,7 +167,7 @@ class NeighborModel(InstanceModel):
         """
         self._check_fitted()
         n = self.n_neighbors_
-        head = f"{self.n_rows_} rows, {len(self.schema_)} attributes; {self.target_.name}: predicted from "
+        head = f"{self._training_size}; {self.target_.name}: predicted from "
         lines = str(self.metric_.parts_).split("\n")[: _SHOWN + 1]
         return "\n".join([f"{head}{n} neighbor{'s' * (n != 1)}", *(f"  {line}" for line in lines)])
 

@@ -73,8 +73,8 @@ class DistanceMetric(Model):
     unit_length : bool, default=False
         If True, the numeric values of each row are divided by their Euclidean norm, and not scaled.
     attributes : mapping of column to str, optional
-        Local distances of single columns, such as ``{'name': 'levenshtein'}``. Each is an option for the type of its
-        column, and overrides that of the other columns of this type.
+        Local distances of single columns, such as ``{'name': 'levenshtein'}``. Each must be an option for the type
+        of its column. It is used for this column instead of `numeric`, `nominal`, `ordinal` or `text`.
     divisor : {'n-1', 'n'}, default='n-1'
         Divisor of the variance for 'sd'.
     n_bins : int, default=10

@@ -340,10 +340,10 @@ class RoteClassifier(Classifier, RowModel):
         --------
         >>> from countwise import RoteClassifier
         >>> print(RoteClassifier().fit({"x": [1, 1, 2]}, ["a", "b", "a"]).summary())
-        3 rows, 1 attributes; class: 2 distinct rows stored
+        3 rows, 1 attribute; class: 2 distinct rows stored
         """
         self._check_fitted()
-        head = f"{self.n_rows_} rows, {len(self.schema_)} attributes; {self.target_.name}: "
+        head = f"{self._training_size}; {self.target_.name}: "
         return f"{head}{self.n_different_} distinct rows stored"
 
     def tables(self) -> dict[str, Grid]:

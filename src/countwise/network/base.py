@@ -400,7 +400,7 @@ class NetworkModel(TallyModel):
         return queries.marginals(self._net(), self._evidence(given))
 
     def most_probable_explanation(self, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Return the most probable joint assignment of all nominal nodes without evidence (MPE).
+        """Return the most probable joint assignment of the nominal nodes that have no evidence (MPE).
 
         Parameters
         ----------
@@ -525,7 +525,7 @@ class NetworkModel(TallyModel):
         target = f"; {self.target_.name}" if self._class_is_node else ""
         n_arcs = len(self.graph_.arcs)
         arcs = f"network with {n_arcs} arc{'s' * (n_arcs != 1)}"
-        head = f"{self.n_rows_} rows, {len(self.schema_)} attributes{target}: {arcs}"
+        head = f"{self._training_size}{target}: {arcs}"
         if self.found_ is not None:
             head += f", {_SCORE_NAMES[self.criterion or 'bic']} {self.found_.score:.6g}"
         lines = [head, "  missing values estimated by EM"] if self.em_ is not None else [head]
@@ -605,11 +605,12 @@ class NetworkModel(TallyModel):
         Returns
         -------
         Grid
-            The arc, its gain, whether it was taken, and the reason. For 'ordering', 'orders' and 'annealing' there is
-            one row for each step of the K2 algorithm that considered the arc. For 'hill_climb' the gain is that of
-            the arc in the learned structure. Both are gains in score. For 'chow_liu', 'tan' and 'k_dependence' the
-            gain is the mutual information in bits (given the class, if there is one). An arc that the search did not
-            consider has no row: a forbidden arc, or an arc from the class in 'naive', 'tan' and 'k_dependence'.
+            The arc, its gain, whether it was taken, and the reason. For 'ordering', 'orders' and 'annealing' the gain
+            is the increase of the score, with one row for each step of the K2 algorithm that considered the arc. For
+            'hill_climb' it is the increase of the score by the arc in the learned structure. For 'chow_liu', 'tan'
+            and 'k_dependence' it is the mutual information in bits (given the class, if there is one). An arc that
+            the search did not consider has no row: a forbidden arc, or an arc from the class in 'naive', 'tan' and
+            'k_dependence'.
 
         Examples
         --------

@@ -153,10 +153,9 @@ class Editor:
     def remove_arc(self, parent: str, child: str, *rows: Any) -> Any:
         """Remove an arc."""
         if (parent, child) not in self.graph.arcs:
-            raise OptionError(
-                f"The network has no arc {parent} → {child}.",
-                hint=f"use one of the parents of {child!r}: {listed(self.graph.parents.get(child, ())) or 'none'}.",
-            )
+            parents = listed(self.graph.parents.get(child, ()))
+            hint = f"use one of the parents of {child!r}: {parents}." if parents else "see graph_.arcs for all arcs."
+            raise OptionError(f"The network has no arc {parent} → {child}.", hint=hint)
         return self._extend(self.graph.without_arc(parent, child), self.model.schema_, [child], *rows)
 
     def add_node(

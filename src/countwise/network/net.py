@@ -217,7 +217,7 @@ class Net:
         return draw(Graph(parents), tables, queried, hard, n, seed)
 
     def most_probable_explanation(self, known: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Return the most probable joint assignment of all nominal nodes without evidence."""
+        """Return the most probable joint assignment of the nominal nodes that have no evidence."""
         codes, numbers = self.evidence(known or {})
         work = Elimination(self.factors(codes, numbers, self.graph), [], largest=True)
         if not float(work.result.table) > 0:

@@ -440,8 +440,8 @@ class ParzenDensity(TallyModel):
     def bandwidth_curve(self, bandwidths: Any = None, *, cv: Any = None) -> Grid:
         """Return the training and held-out log-likelihood for a range of bandwidths.
 
-        The training likelihood always grows as the bandwidth shrinks. The held-out likelihood has a maximum at the
-        bandwidth that generalizes best.
+        The training likelihood of numeric columns grows without limit as the bandwidth approaches 0. The held-out
+        likelihood has a maximum at the bandwidth that generalizes best.
 
         Parameters
         ----------
@@ -512,7 +512,7 @@ class ParzenDensity(TallyModel):
           temp      1.86492
         """
         lines = str(self.tables()["bandwidths"]).split("\n")[:13]
-        head = f"{self.n_rows_} rows, {len(self.schema_)} attributes: a density"
+        head = f"{self._training_size}: a density"
         return "\n".join([head, *(f"  {line}" for line in lines)])
 
     def tables(self) -> dict[str, Grid]:

@@ -279,7 +279,7 @@ class TreeModel(FeatureModel):
         leaves = self.get_n_leaves()
         size = f"a tree of {leaves} leaves, {self.get_depth()} deep"
         drawing = self.draw(max_depth=None if leaves <= _SUMMARY_LEAVES else 2).split("\n")[:_SUMMARY_LINES]
-        head = f"{self.n_rows_} rows, {len(self.schema_)} attributes; {self.target_.name}: {size}"
+        head = f"{self._training_size}; {self.target_.name}: {size}"
         return "\n".join([head, *(f"  {line}" for line in drawing)])
 
     def tables(self) -> dict[str, Grid]:

@@ -62,8 +62,8 @@ class TreeClassifier(Classifier, TreeModel):
     min_samples_split : float, default=2
         Smallest total weight of the rows of a node that may be split.
     min_samples_leaf : float, default=1
-        Smallest total weight of the rows of a branch. Both branches of a binary split must reach it, and at least
-        two branches of a split into more than two.
+        Smallest total weight of the rows of a branch. In a binary split, both branches must reach it. In a split
+        into more branches, at least two of them must reach it.
     min_gain : float, default=0
         Smallest gain of a split, in the unit of the criterion. For 'gain_ratio' it is the gain, not the ratio.
     max_branches : int, default=1000
@@ -306,8 +306,8 @@ class TreeRegressor(Regressor, TreeModel):
     min_samples_split : float, default=2
         Smallest total weight of the rows of a node that may be split.
     min_samples_leaf : float, default=1
-        Smallest total weight of the rows of a branch. Both branches of a binary split must reach it, and at least
-        two branches of a split into more than two.
+        Smallest total weight of the rows of a branch. In a binary split, both branches must reach it. In a split
+        into more branches, at least two of them must reach it.
     min_gain : float, default=0
         Smallest decrease in standard deviation (variance) of a split.
     max_branches : int, default=1000

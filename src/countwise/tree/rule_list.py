@@ -468,7 +468,7 @@ class RuleClassifier(Classifier, FeatureModel):
         """
         self._check_fitted()
         n = len(self.rules_)
-        head = f"{self.n_rows_} rows, {len(self.schema_)} attributes; {self.target_.name}: {n} rules"
+        head = f"{self._training_size}; {self.target_.name}: {n} rules"
         lines = [f"  {line}" for line in str(self.rules_).split("\n")[:_SHOWN]]
         more = [f"  … and {n + 1 - _SHOWN} more"] if n + 1 > _SHOWN else []
         return "\n".join([head, *lines, *more])

@@ -6,9 +6,14 @@ import math
 from fractions import Fraction
 from typing import Self
 
-__all__ = ["Worked", "fraction", "number", "percent", "probability", "signed"]
+__all__ = ["Worked", "counted", "fraction", "number", "percent", "probability", "signed"]
 
 _LONG = 10**9  # fractions with a larger numerator or denominator are shown as decimals only
+
+
+def counted(n: int, what: str) -> str:
+    """Return a count with its noun: ``1 edge``, ``2 edges``."""
+    return f"{n} {what}{'s' * (n != 1)}"
 
 
 class Worked(float):
