@@ -462,11 +462,17 @@ def test_a_later_piece_of_another_kind_is_refused():
 
 def test_words_in_a_numeric_column_are_refused_with_their_row():
     model = NaiveBayesClassifier(types={"x": "numeric"})
-    refused(lambda: model.fit({"x": objects(1, 2, "three", 4)}, Y), "'x'", "'three'", "row 2", cure="pass types")
-    refused(lambda: model.fit({"x": objects("a", "b", "c", "d")}, Y), "'x'", "'a'", "row 0", cure="pass types")
-    refused(lambda: model.fit(pd.DataFrame({"x": ["1", "2", "x3", "4"]}), Y), "'x'", "'x3'", cure="pass types")
     refused(
-        lambda: fitted().predict({"temp": ["warm"], "wind": ["n"]}), "'temp'", "'warm'", "row 0", cure="pass types"
+        lambda: model.fit({"x": objects(1, 2, "three", 4)}, Y), "'x'", "'three'", "row 2", cure="train with types"
+    )
+    refused(lambda: model.fit({"x": objects("a", "b", "c", "d")}, Y), "'x'", "'a'", "row 0", cure="train with types")
+    refused(lambda: model.fit(pd.DataFrame({"x": ["1", "2", "x3", "4"]}), Y), "'x'", "'x3'", cure="train with types")
+    refused(
+        lambda: fitted().predict({"temp": ["warm"], "wind": ["n"]}),
+        "'temp'",
+        "'warm'",
+        "row 0",
+        cure="train with types",
     )
 
 

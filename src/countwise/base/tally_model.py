@@ -30,6 +30,17 @@ __all__ = ["TallyModel"]
 
 
 @contextmanager
+def _values_as_learned() -> Iterator[None]:
+    """Say in the hint about an unseen value that only rows of the training data can be forgotten."""
+    try:
+        yield
+    except UnseenValueError as error:
+        near = error.hint if error.hint and error.hint.startswith("did you mean") else None
+        hint = near or "forget only rows that were passed to fit or partial_fit."
+        raise UnseenValueError(error.message, hint=hint, row=error.row) from None
+
+
+@contextmanager
 def _rows_as_given(part: Memory | EnginePart) -> Iterator[None]:
     """Make errors about a row name the row of the user's table."""
     try:
@@ -135,7 +146,7 @@ class TallyModel(Model):
         self._check_fitted(answers=False)
         with restore_on_error(self):
             for part in self._open_parts(X, y, sample_weight):
-                with _rows_as_given(part):
+                with _rows_as_given(part), _values_as_learned():
                     self._subtract_rows(part)
             if not self.tallies_[self.target_.name].table.sum() > 0:
                 raise TableError("Forgetting these rows would leave no training rows.", hint="keep at least one row.")
@@ -147,12 +158,7 @@ class TallyModel(Model):
         """Subtract rows from the tallies; a value or class that was never counted is an error."""
         target = self._matching_target(part.known)
         fixed = Nominal(target.name, target.values, grows=False) if isinstance(part, Memory) else target
-        try:
-            counted = part.count(self.schema_, fixed, self._requests, type(self).__name__, learn=False)
-        except UnseenValueError as error:
-            near = error.hint if error.hint and error.hint.startswith("did you mean") else None
-            hint = near or "forget only rows that were passed to fit or partial_fit."
-            raise UnseenValueError(error.message, hint=hint, row=error.row) from None
+        counted = part.count(self.schema_, fixed, self._requests, type(self).__name__, learn=False)
         self.tallies_ = {name: tally - counted.tallies[name] for name, tally in self.tallies_.items()}
         self.n_rows_ -= counted.n_rows
 

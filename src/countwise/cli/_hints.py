@@ -38,6 +38,8 @@ _PHRASES = {
     "pass one number for each row": "use a numeric column for --weights",
     "use target='class' or a score for classes, such as 'information_gain'": "remove --number",
     "use keys (true class, predicted class)": "use CLASS:PREDICTION=COST",
+    "use NeighborsClassifier": "use --model neighbors",
+    "use ParzenClassifier": "use --model parzen",
     "use pairs of the classes": "use CLASS:PREDICTION=COST with the classes",
 }
 _DROP = re.compile(r"\bdrop the column\b(?! with)")
@@ -74,7 +76,7 @@ def with_options(text: str, context: click.Context) -> str:
         text = text.replace(phrase, other)
     if "--drop" in scope.options:
         text = _DROP.sub("drop the column with --drop", text)
-    return _VALUES.sub(values, _MAPPING.sub(mapping, text))
+    return _VALUES.sub(values, _MAPPING.sub(mapping, text)).replace("train with countwise train --", "train with --")
 
 
 def message_with_options(text: str, context: click.Context) -> str:

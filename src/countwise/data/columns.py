@@ -204,7 +204,7 @@ def number_of(value: Any, name: str, where: str, row: int | None = None) -> floa
     except (TypeError, ValueError, OverflowError):
         raise SchemaError(
             f"{name!r} is numeric, but {plain(value)!r} in {where} is not a number.",
-            hint=f"use None or NaN for missing values, or pass types={{{name!r}: 'nominal'}}.",
+            hint=f"use None or NaN for missing values, or train with types={{{name!r}: 'nominal'}}.",
             row=row,
         ) from None
 

@@ -199,7 +199,9 @@ def _setting(estimator: Any, param_name: str | None) -> str:
             )
         return found
     if param_name not in have:
-        hint = did_you_mean(param_name, have) or f"choose one of {listed(have)}."
+        learner = "NeighborsClassifier" if param_name in _NEIGHBORS else "ParzenClassifier"
+        special = f"use {learner}." if param_name in (*_NEIGHBORS, *_BANDWIDTHS) else None
+        hint = special or did_you_mean(param_name, have) or f"choose one of {listed(have)}."
         raise OptionError(f"{type(estimator).__name__} has no parameter {param_name!r}.", hint=hint)
     return param_name
 

@@ -68,7 +68,7 @@ class HandSpecification:
             if not isinstance(nodes.get(node), list | Nominal):
                 raise OptionError(
                     f"The values of node {node!r} are not declared.",
-                    hint=f"call net.add_node({node!r}, [...]) first.",
+                    hint=f"call net.add_node({node!r}, [...]) first; set CPTs before the network is fitted.",
                 )
         if rows is not None and not (isinstance(rows, int | float | np.number) and rows >= 0 and np.isfinite(rows)):
             raise OptionError(f"rows must be a number >= 0 or None, not {rows!r}.")

@@ -145,7 +145,10 @@ def _target(y: Any) -> tuple[Column, str | None]:
 def check_shape(n_columns: int, n_rows: int, target: Column, whole: bool = True) -> None:
     """Raise an error unless the table has columns, a target for each row and, if it is a whole table, rows."""
     if not n_columns:
-        raise TableError(f"Found array with 0 feature(s) (shape=({n_rows}, 0)) while a minimum of 1 is required.")
+        raise TableError(
+            f"Found array with 0 feature(s) (shape=({n_rows}, 0)) while a minimum of 1 is required.",
+            hint="pass a table with at least one column besides the target.",
+        )
     if n_rows == 0 and whole:
         raise TableError("Found array with 0 sample(s): the table is empty. At least one row is needed.")
     if len(target) != n_rows:
