@@ -259,6 +259,13 @@ def test_bad_data_is_one_line_with_what_would_be_right(folder, args, words):
         assert word in done.stderr
 
 
+def test_a_score_that_does_not_suit_the_target_is_refused(folder):
+    done = run("rank", "tennis.csv", "-y", "play", "--by", "sd_reduction", cwd=folder, check=2)
+    assert "Error: --by sd_reduction needs --number." in done.stderr
+    done = run("rank", "weather.csv", "-y", "humidity", "--number", "--by", "gain_ratio", cwd=folder, check=2)
+    assert "Error: --by gain_ratio needs a class as target: remove --number." in done.stderr
+
+
 def test_a_rule_that_needs_a_class_names_the_option_that_gives_it(folder):
     done = run("bin", "weather.csv", cwd=folder, check=2)
     assert "Error: A supervised method needs the target: add -y COLUMN" in done.stderr

@@ -29,11 +29,11 @@ BY = [
 @click.option("-y", "--target", required=True, metavar="COLUMN", help="Target column.")
 @click.option(
     "--by",
-    default="information_gain",
-    show_default=True,
+    default=None,
     type=click.Choice(BY),
     metavar="SCORE",
-    help=f"Score to rank by: {', '.join(BY)}. The last two need --number, the others a class as target.",
+    help=f"Score to rank by: {', '.join(BY)}. The last two need --number, the others a class as target.  "
+    "[default: information_gain; with --number sd_reduction]",
 )
 @click.option(
     "--numeric",
@@ -79,7 +79,7 @@ BY = [
 def command(
     file: str,
     target: str,
-    by: str,
+    by: str | None,
     numeric: str | None,
     number: bool,
     nominal: str,
@@ -104,11 +104,13 @@ def command(
     from countwise.feature_selection.contingency import Filtering
     from countwise.feature_selection.filters import pmi_table, scored
 
+    by = by or ("sd_reduction" if number else "information_gain")
+    if by.endswith("_reduction") != number:
+        raise click.UsageError(f"--by {by} needs {'a class as target: remove --number' if number else '--number'}.")
     files = _common.tables(file)
     known = _common.types_from(files, types, target, drop) or None
     if number:
         n_rows, found = _for_number(file, target, numeric, known, weights, drop)
-        by = by if by in found else "sd_reduction"
         found = _ranked(found, by)
     else:
         filters = Filtering(numeric=numeric, nominal=nominal, ordinal=ordinal, types=known)
