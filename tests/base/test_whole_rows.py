@@ -75,10 +75,10 @@ def test_the_winner_of_a_grid_search_can_be_saved(tmp_path):
 
 def test_a_tally_that_lost_digits_says_so_after_a_file_too(tmp_path):
     far = np.column_stack([X[:, 0] + 1e6 * (np.arange(60) >= 30), X[:, 1]])
-    with pytest.warns(DataWarning, match="Far larger values were forgotten"):
+    with pytest.warns(DataWarning, match="The remaining values vary far less"):
         model = DiscriminantClassifier().fit(far, Y).forget(far[30:], Y[30:])
     countwise.save(model, tmp_path / "worn.json")
-    with pytest.warns(DataWarning, match="Far larger values were forgotten"):
+    with pytest.warns(DataWarning, match="The remaining values vary far less"):
         again = countwise.load(tmp_path / "worn.json")
     assert isinstance(again.tallies_["row"], Scatter)
     assert again.tallies_["row"].worn

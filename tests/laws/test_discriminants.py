@@ -288,7 +288,7 @@ def test_learning_in_pieces_merging_and_learning_at_once_are_one(name, gaps, dat
     assert_same(two + one, sum_, X, tolerance_of(gaps=gaps))
 
 
-@pytest.mark.filterwarnings("ignore:Far larger values were forgotten")  # see the unit tests for when it is due
+@pytest.mark.filterwarnings("ignore:The remaining values vary far less")  # see the unit tests for when it is due
 @every_model
 @with_gaps
 @few

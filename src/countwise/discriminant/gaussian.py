@@ -268,7 +268,7 @@ class JointGaussian:
         """Estimate means and covariances; collinear columns are excluded, or raise an error."""
         if tally.worn:
             warn(
-                "Far larger values were forgotten, so the variances have lost precision. "
+                "The remaining values vary far less than the forgotten ones, so the variances have lost precision. "
                 "Hint: fit again on the remaining rows."
             )
         sample = DiscriminantSample(

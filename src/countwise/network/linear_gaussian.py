@@ -70,7 +70,8 @@ def linear_from(tally: Scatter, divisor: str = "n-1", floor: float = 1e-9) -> Li
     """
     if tally.worn:
         warn(
-            "Far larger values were forgotten, so the regression coefficients have lost precision. "
+            "The remaining values vary far less than the forgotten ones, so the regression coefficients have lost "
+            "precision. "
             "Hint: fit again on the remaining rows."
         )
     *numbers, name = tally.of.names
