@@ -105,8 +105,8 @@ class Gaussian(NumericDistribution):
         for tally in tallies:
             if tally.worn:
                 warn(
-                    f"The remaining values of {tally.of.name!r} vary far less than the forgotten ones, so its variance "
-                    "has lost precision. Hint: fit again on the remaining rows."
+                    f"The remaining values of {tally.of.name!r} vary far less than the forgotten ones, so its "
+                    "variance has lost precision. Hint: fit again on the remaining rows."
                 )
         n, mean, m2 = map(np.array, zip(*map(attrgetter("triple"), tallies), strict=True))
         center, overall = first._overall(n, mean, m2)
