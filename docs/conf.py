@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from docutils.parsers.rst import Directive
 from latex2mathml.converter import convert
 
 HERE = Path(__file__).parent
@@ -163,30 +164,24 @@ def _add_picture(app: Any, what: str, name: str, obj: Any, options: Any, lines: 
         lines += [f"   {line}" for line in fragment.splitlines()]
 
 
-class _Picture:
+class Picture(Directive):
     """The `{picture} name` directive of pages: a picture made by `pictures.py`, with its caption."""
 
-    @staticmethod
-    def directive() -> Any:
-        from docutils.parsers.rst import Directive
+    required_arguments = 1
+    has_content = True
 
-        class Picture(Directive):
-            required_arguments = 1
-            has_content = True
-
-            def run(self) -> list[nodes.Node]:
-                caption = html.escape(" ".join(self.content))
-                picture = f"{pictures.fragment(self.arguments[0])}<figcaption>{caption}</figcaption>"
-                return [nodes.raw("", f"<figure class='picture'>{picture}</figure>", format="html")]
-
-        return Picture
+    def run(self) -> list[nodes.Node]:
+        """Return the picture as HTML."""
+        caption = html.escape(" ".join(self.content))
+        picture = f"{pictures.fragment(self.arguments[0])}<figcaption>{caption}</figcaption>"
+        return [nodes.raw("", f"<figure class='picture'>{picture}</figure>", format="html")]
 
 
 def setup(app: Any) -> None:
     """Register the formulas, the pictures and the directive that shows them."""
     app.add_node(nodes.math, override=True, html=(_mathml, None))
     app.add_node(nodes.math_block, override=True, html=(_mathml, None))
-    app.add_directive("picture", _Picture.directive())
+    app.add_directive("picture", Picture)
     app.connect("autodoc-process-docstring", _add_picture)
 
 

@@ -126,7 +126,13 @@ def test_the_prior_moves_the_border():
     assert given.predict(asked).tolist() == ["b", "b"]
     assert_allclose(given.predict_proba(asked)[1], [0.01, 0.99], rtol=1e-12)
     refused(lambda: PrototypeClassifier(prior=[0.5, 0.6]).fit(X, Y), "prior", cure="sum to 1", kind=OptionError)
-    refused(lambda: PrototypeClassifier(prior="equal").fit(X, Y), "prior", cure="not ", kind=OptionError)
+    refused(
+        lambda: PrototypeClassifier(prior="equal").fit(X, Y),
+        "prior",
+        "'equal'",
+        cure="'raw', 'uniform' or",
+        kind=OptionError,
+    )
 
 
 # -- edges -------------------------------------------------------------------------------------------------------
@@ -237,11 +243,18 @@ def test_infinity_is_refused_with_its_row(bad):
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
-    [("center", "mode"), ("metric", "cosine"), ("scale", "range"), ("unseen", "share"), ("scale", 1)],
+    ("name", "value", "allowed"),
+    [
+        ("center", "mode", "'mean' or 'median'"),
+        ("metric", "cosine", "'euclidean' or 'manhattan'"),
+        ("scale", "range", "None, 'auto' or 'deviation'"),
+        ("unseen", "share", "'ignore' or 'error'"),
+        ("scale", 1, "None, 'auto' or 'deviation'"),
+    ],
 )
-def test_unknown_options_are_refused_with_those_there_are(name, value):
-    refused(lambda: PrototypeClassifier(**{name: value}).fit(X, Y), f"{name} must be", cure="not ", kind=OptionError)
+def test_unknown_options_are_refused_with_those_there_are(name, value, allowed):
+    model = PrototypeClassifier(**{name: value})
+    refused(lambda: model.fit(X, Y), f"{name} must be {allowed}", cure=f"not {value!r}", kind=OptionError)
 
 
 def test_what_is_not_fitted_says_so():
