@@ -3,6 +3,9 @@
 # make lint   check style, types and the import order of the packages
 # make docs   build the documentation site in docs/_build/html
 # make bench  run the benchmarks against other libraries
+# make fuzz         random input for half an hour; make fuzz SECONDS=600 SEED=2 ARGS=--write
+# make sanitize     compile the kernels with AddressSanitizer, UBSan and ThreadSanitizer, and run their tests
+# make portability  install with several compilers, and with compilers that fail
 
 PYTHON ?= python3
 VENV   ?= .venv
@@ -15,7 +18,7 @@ STAMPS := $(VENV)/.stamps
 wanted = $(VENV)/bin/python -c "import tomllib; \
   print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['$(1)'], sep='\n')"
 
-.PHONY: demo test lint docs bench clean
+.PHONY: demo test lint docs bench fuzz sanitize portability clean
 
 demo: $(STAMPS)/installed
 	@$(VENV)/bin/countwise demo
@@ -39,6 +42,17 @@ docs: $(STAMPS)/docs
 
 bench: $(STAMPS)/bench
 	@$(VENV)/bin/python benchmarks/run.py $(ARGS)
+
+fuzz: $(STAMPS)/tests
+	@$(VENV)/bin/python -m tests.faults.fuzz --seconds $(or $(SECONDS),1800) --seed $(or $(SEED),0) $(ARGS)
+
+sanitize: $(STAMPS)/tests
+	@$(PIP) install nanobind ninja
+	@PATH="$(abspath $(VENV))/bin:$$PATH" $(VENV)/bin/python tools/sanitize.py address $(ARGS)
+	@PATH="$(abspath $(VENV))/bin:$$PATH" $(VENV)/bin/python tools/sanitize.py thread $(ARGS)
+
+portability: $(STAMPS)/installed
+	@$(VENV)/bin/python tools/portability.py $(ARGS)
 
 $(VENV)/bin/python:
 	@echo "Creating a virtual environment in $(VENV) ..."

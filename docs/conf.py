@@ -71,7 +71,7 @@ GROUPS = {
     "Preprocessing and selection": (
         "Discretizer CategoricalEncoder FilterSelector WrapperSelector EmbeddedSelector InstanceSelector"
     ),
-    "Attribute types": "Schema Nominal Ordinal Numeric Count Text",
+    "Attribute types": "Schema Nominal Ordinal Numeric Count Date Text",
     "Distributions": "Auto Bernoulli Binned Categorical Gaussian Kernel Multinomial Poisson MEstimate",
     "Evaluation": "cross_validate leave_one_out learning_curve validation_curve compare",
     "Files": "read save load",

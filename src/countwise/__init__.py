@@ -9,7 +9,7 @@ from countwise.registry import NAMESPACES, PUBLIC
 if TYPE_CHECKING:
     from countwise import samples
     from countwise.cases import CaseBase
-    from countwise.data.attributes import Count, Nominal, Numeric, Ordinal
+    from countwise.data.attributes import Count, Date, Nominal, Numeric, Ordinal
     from countwise.data.schema import Schema
     from countwise.data.text import Text
     from countwise.discriminant.model import DiscriminantClassifier
@@ -59,6 +59,7 @@ __all__ = [
     "Categorical",
     "CategoricalEncoder",
     "Count",
+    "Date",
     "Discretizer",
     "DiscriminantClassifier",
     "EmbeddedSelector",

@@ -42,13 +42,16 @@ _ARGUMENTS = {
     "sample_weight": (
         "array-like of shape (n_rows,) or str",
         (
-            "The weight of each row, or the name of the column of weights in X. A row of weight n counts as n\n"
-            "equal rows. By default every row has weight 1."
+            "The weight of each row, or the name of the column of weights in X; 0, or from 1e-100 to 1e100. A row\n"
+            "of weight n counts as n equal rows. By default every row has weight 1."
         ),
     ),
     "classes": (
         "array-like",
-        "Classes that may occur in later calls. Unlisted classes are added when they first occur.",
+        (
+            "Classes that may occur in later calls. A class has probability 0 until its first row comes. Unlisted\n"
+            "classes are added when they first occur."
+        ),
     ),
     "row": ("int", "The position of the row in X; negative positions count from the end."),
     "dialect": ("{'duckdb', 'postgres', 'spark', 'sqlite'}", "The SQL dialect of the query."),

@@ -5,6 +5,7 @@ Hierarchy::
     CountwiseError (ValueError)
       SchemaError        wrong declaration of an attribute, or a column of the wrong type
         UnseenValueError a value outside the declared domain of its attribute
+        MixedNamesError  some names of columns are strings and others are not
       TableError         wrong rows: shape, infinite values, weights, target
         TooFewRows       too few rows to learn from; more rows may help
       RowsRefused        the model needs the rows in memory, but the source does not provide them
@@ -23,9 +24,11 @@ Each message says what is wrong and where; `hint` says what to do.
 from __future__ import annotations
 
 import math
+import re
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -35,6 +38,7 @@ __all__ = [
     "CountwiseError",
     "CountwiseWarning",
     "DataWarning",
+    "MixedNamesError",
     "ModelFileError",
     "NumberIn",
     "OptionError",
@@ -50,6 +54,8 @@ __all__ = [
     "check_value",
     "did_you_mean",
     "listed",
+    "own_warnings",
+    "printable",
     "warn",
 ]
 
@@ -83,6 +89,7 @@ class CountwiseError(ValueError):
     """
 
     def __init__(self, message: str, hint: str | None = None, row: int | None = None) -> None:
+        message, hint = printable(message), None if hint is None else printable(hint)
         super().__init__(message if hint is None else f"{message} Hint: {hint}")
         self.message = message
         self.hint = hint
@@ -130,6 +137,13 @@ class SchemaError(CountwiseError):
 
 class UnseenValueError(SchemaError):
     """A value is outside the declared domain of its attribute."""
+
+
+class MixedNamesError(SchemaError, TypeError):
+    """Some names of columns are strings and others are not.
+
+    It is also a TypeError, which scikit-learn raises for such a table.
+    """
 
 
 class TableError(CountwiseError):
@@ -227,7 +241,72 @@ def warn(message: str, category: type[Warning] = DataWarning) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "countwise":
         frame = frame.f_back
         level += 1
-    warnings.warn(message, category, stacklevel=level)
+    warnings.warn(printable(message), category, stacklevel=level)
+
+
+# Control characters (C0, C1, DEL), marks that change the direction of text, line separators and lone surrogates.
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
+)
+
+
+def printable(text: str, *, lines: bool = True) -> str:
+    r"""Return a text with its control characters written as escapes, so that they cannot change a terminal.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+    lines : bool, default=True
+        Whether newlines and tabs are kept. If False, they are escaped too, for a cell of a table.
+
+    Returns
+    -------
+    str
+        The text; other characters are unchanged.
+
+    Examples
+    --------
+    >>> from countwise.errors import printable
+    >>> print(printable("red\x1b[31m"))
+    red\x1b[31m
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    text = _CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
+    return text if lines else text.replace("\n", r"\n").replace("\t", r"\t")
+
+
+@contextmanager
+def own_warnings() -> Iterator[None]:
+    """Issue the warnings of other libraries as DataWarning.
+
+    Yields
+    ------
+    None
+        Within the context, warnings are collected; they are issued at its end.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from countwise.errors import own_warnings
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     with own_warnings():
+    ...         warnings.warn("overflow", RuntimeWarning)
+    >>> caught[0].category.__name__
+    'DataWarning'
+    """
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        yield
+    for note in seen:
+        if issubclass(note.category, CountwiseWarning):
+            warn(str(note.message), note.category)
+        elif issubclass(note.category, UserWarning | RuntimeWarning):
+            warn(str(note.message))
+        else:  # for developers, such as a DeprecationWarning
+            warnings.warn_explicit(note.message, note.category, note.filename, note.lineno)
 
 
 def did_you_mean(word: object, known: Iterable[object]) -> str | None:
@@ -278,10 +357,15 @@ def listed(words: Iterable[object], most: int = 8) -> str:
     >>> listed(["a", "b", "c"], most=2)
     "'a', 'b' and 1 more"
     """
-    all_words = [repr(w) if isinstance(w, str) else str(w) for w in words]
+    all_words = [_shortened(repr(w) if isinstance(w, str) else str(w)) for w in words]
     if len(all_words) <= most:
         return ", ".join(all_words)
     return ", ".join(all_words[:most]) + f" and {len(all_words) - most} more"
+
+
+def _shortened(word: str, most: int = 200) -> str:
+    """Return a long word without its middle."""
+    return word if len(word) <= most else f"{word[: most // 2]}…{word[-most // 2 :]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,9 +397,15 @@ class NumberIn:
     words: tuple[object, ...] = ()
 
     def __contains__(self, value: Any) -> bool:
+        plain = type(value) is int or (type(value) is float and not self.whole)
+        if plain and self.least < value < self.most and abs(value) <= sys.float_info.max:
+            return True  # nearly always, and fast
         numbers: Any = Integral if self.whole else Real
         if isinstance(value, bool) or not isinstance(value, numbers):
             return _is_one_of(value, self.words)
+        if _beyond_floats(value):
+            return False
+        value = value.item() if hasattr(value, "item") else value  # a number of NumPy may have few digits
         if self.strict and value in (self.least, self.most):
             return math.isinf(value)
         return bool(self.least <= value <= self.most)
@@ -323,6 +413,14 @@ class NumberIn:
     def __str__(self) -> str:
         text = _number_between(self.least, self.most, above=self.strict, below=self.strict, whole=self.whole)
         return f"{text}, or {_either(self.words)}" if self.words else text
+
+
+SEED = NumberIn(0, whole=True, words=(None,))  # of a random number generator
+
+
+def _beyond_floats(value: Any) -> bool:
+    """Return whether an integer is so large that no computation can use it."""
+    return isinstance(value, Integral) and int(abs(value)) > sys.float_info.max
 
 
 def _number_between(least: float, most: float, *, above: bool, below: bool, whole: bool) -> str:
@@ -368,12 +466,41 @@ def check_value(name: str, value: Any, allowed: tuple[object, ...] | NumberIn) -
         ...
     countwise.errors.OptionError: radius must be a number >= 0, not -1.5.
     """
+    if type(value) is str and type(allowed) is tuple and value in allowed:  # the usual case, and the fastest
+        return
     if isinstance(allowed, NumberIn):
         if value not in allowed:
             raise OptionError(f"{name} must be {allowed}, not {value!r}.")
     elif not _is_one_of(value, allowed):
         near = did_you_mean(value.lower(), allowed) if isinstance(value, str) else None
         raise OptionError(f"{name} must be {_either(allowed)}, not {value!r}.", hint=near)
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """Return whether a parameter is true; raise an OptionError if it is neither true nor false, such as an array.
+
+    Parameters
+    ----------
+    name : str
+        Name of the parameter.
+    value : object
+        Value of the parameter.
+
+    Returns
+    -------
+    bool
+        The truth value.
+
+    Examples
+    --------
+    >>> from countwise.errors import check_flag
+    >>> check_flag("proba", True)
+    True
+    """
+    try:
+        return bool(value)
+    except (TypeError, ValueError):
+        raise OptionError(f"{name} must be True or False, not {value!r}.") from None
 
 
 def check_settings(owner: object, **allowed: tuple[object, ...] | NumberIn) -> None:
@@ -449,7 +576,7 @@ def check_number(
     if value is None and none:
         return
     number = isinstance(value, Real) and not isinstance(value, bool)
-    good = number and (value > least if above else value >= least) and value <= most
+    good = number and not _beyond_floats(value) and (value > least if above else value >= least) and value <= most
     if good and whole:
         good = float(value).is_integer()
     if not good:

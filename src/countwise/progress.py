@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from countwise.errors import printable
+
 __all__ = ["bar", "counter", "current", "quiet", "reporting"]
 
 _listener: ContextVar[Callable[[int], None] | None] = ContextVar("countwise_progress", default=None)
@@ -121,7 +123,7 @@ def _rich(title: str, total: int | None, unit: str) -> tuple[Any, Any]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     shown = Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),  # a file may be named like a color
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn(unit),
@@ -130,4 +132,4 @@ def _rich(title: str, total: int | None, unit: str) -> tuple[Any, Any]:
         transient=True,
     )
     shown.start()
-    return shown, shown.add_task(title, total=total)
+    return shown, shown.add_task(printable(title, lines=False), total=total)

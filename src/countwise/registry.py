@@ -24,7 +24,7 @@ __all__ = [
 # Names of the package `countwise`, by the module that defines them.
 PUBLIC: dict[str, tuple[str, ...]] = {
     "countwise.cases": ("CaseBase",),
-    "countwise.data.attributes": ("Count", "Nominal", "Numeric", "Ordinal"),
+    "countwise.data.attributes": ("Count", "Date", "Nominal", "Numeric", "Ordinal"),
     "countwise.data.schema": ("Schema",),
     "countwise.data.text": ("Text",),
     "countwise.discriminant.model": ("DiscriminantClassifier",),

@@ -38,10 +38,15 @@ def splits_of(
     list of (ndarray, ndarray)
         Positions of training rows and of held-out rows.
     """
+    if isinstance(cv, bytes):
+        raise OptionError(f"cv must be an integer, a splitter or pairs (train, test), not {cv!r}.")
     if hasattr(cv, "split") and not isinstance(cv, str):
         cv = cv.split(np.empty((n_rows, 1)), strata)
     if isinstance(cv, Iterable) and not isinstance(cv, str):
-        splits = [(np.asarray(rest), np.asarray(test)) for rest, test in cv]
+        try:
+            splits = [(np.asarray(rest, dtype=np.intp), np.asarray(test, dtype=np.intp)) for rest, test in cv]
+        except (TypeError, ValueError) as error:
+            raise OptionError(f"cv must consist of pairs (train, test) of row positions: {error}.") from None
         if not splits:
             raise OptionError("cv contains no splits.", hint="pass a list; a generator can be used only once.")
         if any(len(part) and not 0 <= part.min() <= part.max() < n_rows for split in splits for part in split):

@@ -49,8 +49,8 @@ def test_narwhals_is_imported_only_where_tables_of_others_are_opened():
     assert [name for name in where if not name.startswith(allowed)] == []
 
 
-def test_there_are_45_public_names_at_the_root():
-    assert len([name for name in countwise.__all__ if name != "__version__"]) == 45
+def test_there_are_46_public_names_at_the_root():
+    assert len([name for name in countwise.__all__ if name != "__version__"]) == 46
     for space in countwise.registry.NAMESPACES:
         assert getattr(countwise, space).__name__ == f"countwise.{space}"
 

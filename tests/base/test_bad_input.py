@@ -374,9 +374,8 @@ def test_a_target_of_two_columns_is_refused():
     refused(lambda: NaiveBayesClassifier().fit(X, np.ones((4, 2))), "(4, 2)", cure="1d array")
 
 
-def test_a_class_that_was_declared_and_never_came_has_probability_0():
-    target = pd.Series(Y, dtype=pd.CategoricalDtype(["maybe", "no", "yes"]))
-    model = NaiveBayesClassifier().fit(X, target)
+def test_a_class_that_was_announced_and_never_came_has_probability_0():
+    model = NaiveBayesClassifier().partial_fit(X, Y, classes=["maybe", "no", "yes"])
     assert model.classes_.tolist() == ["maybe", "no", "yes"]
     np.testing.assert_allclose(model.predict_proba(X)[:, 1:], fitted().predict_proba(X), rtol=1e-12)
     assert (model.predict_proba(X)[:, 0] == 0).all()
@@ -638,8 +637,10 @@ def test_columns_in_another_order_and_columns_too_many_give_the_same_answer():
     more = {"id": np.arange(4), **turned, "note": objects([1], {}, None, "x")}
     for table in (turned, more, pd.DataFrame(turned), pd.DataFrame(more), pl.DataFrame(turned)):
         np.testing.assert_array_equal(model.predict_joint_log_proba(table), wanted)
-    later = fitted().partial_fit(more, Y)
+    later = fitted().partial_fit(turned, Y)
     np.testing.assert_array_equal(later.predict_proba(X), fitted().partial_fit(X, Y).predict_proba(X))
+    with pytest.raises(TableError, match="The model has no columns 'id', 'note'"):  # what they say would be lost
+        fitted().partial_fit(more, Y)
 
 
 @pytest.mark.parametrize(

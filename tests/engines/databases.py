@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import datetime
+import decimal
 import getpass
 import io
 import json
@@ -21,10 +23,17 @@ import pyarrow.parquet as pq
 import pytest
 
 NAMES = ("duckdb", "sqlite", "postgres", "spark")
+ZONE = "America/New_York"  # of the session; it must not matter
 _TYPES = {
     pa.string(): "TEXT", pa.int64(): "BIGINT", pa.bool_(): "BOOLEAN", pa.float64(): "DOUBLE PRECISION",
-    pa.date32(): "DATE", pa.timestamp("us"): "TIMESTAMP",
+    pa.date32(): "DATE", pa.timestamp("us"): "TIMESTAMP", pa.timestamp("us", "UTC"): "TIMESTAMP WITH TIME ZONE",
+    pa.decimal128(12, 2): "NUMERIC",
 }  # fmt: skip
+
+
+def _named(names: list[str], rows: Any) -> list[dict[str, Any]]:
+    """The rows of an answer by name, in order; of two columns of a name, the last."""
+    return sorted((dict(zip(names, row, strict=True)) for row in rows), key=lambda row: row["no"])
 
 
 def quoted(name: str) -> str:
@@ -37,11 +46,13 @@ class DuckDB:
     def rows(self, table: pa.Table, name: str, query: str) -> list[dict[str, Any]]:
         duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
         with duckdb.connect() as base, tempfile.TemporaryDirectory() as folder:
+            with contextlib.suppress(duckdb.Error):  # without its extension for time zones, they do not exist
+                base.execute(f"SET TimeZone = '{ZONE}'")
             pq.write_table(table, f"{folder}/t.parquet")  # with the statistics in which NaN does not show
             base.execute(f"CREATE VIEW {quoted(name)} AS SELECT * FROM '{folder}/t.parquet'")
-            found = base.execute(f"SELECT * FROM ({query}) ORDER BY no")
-            names = [column[0] for column in found.description]
-            return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+            found = base.sql(query)  # as rows, times with a time zone would need another package
+            cells = (column.to_pylist() for column in found.to_arrow_table().columns)
+            return _named(found.columns, zip(*cells, strict=True))
 
 
 class SQLite:
@@ -55,15 +66,16 @@ class SQLite:
             marks = ", ".join("?" * len(table.schema))
             cells = [[_plain(v) for v in row.values()] for row in table.to_pylist()]
             base.executemany(f"INSERT INTO {quoted(name)} VALUES ({marks})", cells)
-            found = base.execute(f"SELECT * FROM ({query}) ORDER BY no")
-            names = [column[0] for column in found.description]
-            return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+            found = base.execute(query)
+            return _named([column[0] for column in found.description], found.fetchall())
         finally:
             base.close()
 
 
 def _plain(value: Any) -> Any:
-    """A cell as SQLite keeps it: dates as text."""
+    """A cell as SQLite keeps it: dates and decimals as text."""
+    if isinstance(value, decimal.Decimal):
+        return str(value)
     if isinstance(value, datetime.datetime):
         return str(value)
     return value.isoformat() if isinstance(value, datetime.date) else value
@@ -79,7 +91,11 @@ class Spark:
         with tempfile.TemporaryDirectory() as folder:
             pq.write_table(table, f"{folder}/t.parquet")
             self.session.read.parquet(f"{folder}/t.parquet").createOrReplaceTempView(f"`{name}`")
-            return [row.asDict() for row in self.session.sql(query).orderBy("no").collect()]
+            self.session.conf.set("spark.sql.session.timeZone", ZONE)
+            try:
+                return [row.asDict() for row in self.session.sql(query).orderBy("no").collect()]
+            finally:
+                self.session.conf.unset("spark.sql.session.timeZone")
 
 
 class Postgres:
@@ -96,7 +112,7 @@ class Postgres:
             self.user, self.prefix = "postgres", ["runuser", "-u", "postgres", "--"]
             shutil.chown(self.folder, "postgres")
         self._run("initdb", "-D", f"{self.folder}/data", "-A", "trust", "-U", "postgres", "-E", "UTF8", "--no-sync")
-        options = f"-k {self.folder} -c listen_addresses= -c fsync=off"
+        options = f"-k {self.folder} -c listen_addresses= -c fsync=off -c timezone={ZONE}"
         self._run("pg_ctl", "-D", f"{self.folder}/data", "-w", "-l", f"{self.folder}/log", "-o", options, "start")
 
     def _run(self, program: str, *arguments: str, given: str | None = None) -> str:
@@ -124,7 +140,7 @@ class Postgres:
             f"COPY {quoted(name)} FROM STDIN WITH (FORMAT csv, NULL '\\N');\n{cells}\\.\n"
             f"SELECT row_to_json(cw_q) FROM ({query}) AS cw_q ORDER BY no;\n"
         )
-        return [json.loads(line) for line in found.splitlines()]
+        return [json.loads(line) for line in found.split("\n") if line]
 
     def stop(self) -> None:
         self._run("pg_ctl", "-D", f"{self.folder}/data", "-m", "immediate", "stop")

@@ -21,12 +21,11 @@ pytest.importorskip("pyarrow.csv")
 law = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-@pytest.fixture
-def usual_limit():
-    """The csv module's own limit for a cell, which SciPy's ARFF reader lifts for the whole process."""
-    before = csv.field_size_limit(131072)
-    yield
-    csv.field_size_limit(before)
+# a column of numbers such as "1,5" in a file that tabs separate
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:The numbers of .* have decimal commas"),
+    pytest.mark.filterwarnings("ignore:.* is read as nominal"),
+]
 
 
 @contextmanager
@@ -217,12 +216,10 @@ def test_numbers_have_the_same_type_and_bits(tmp_path, cells):
         ("a,b\n" + "1,2\n" * 99 + "3,4,5\n", "Line 101 "),
         ('a,b\n1,2\n"3"x,4\n', "begins in line 3 "),
         ('a,b\n1,2\n"3,4\n5,6\n', "begins in line 3 .*never closed"),
-        ("a,b\n1," + "x" * 200_000 + "\n", "limit"),
         (b"a,b\n1,x\n2,K\xf6ln\n", "byte 11 "),
         (b"a,b\n1,\x002\n", "NUL"),
     ],
 )
-@pytest.mark.usefixtures("usual_limit")
 def test_a_bad_file_is_named_by_its_line_as_ever(tmp_path, text, message):
     path = tmp_path / "t.csv"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
@@ -249,14 +246,6 @@ def test_a_file_that_is_not_plain_is_read_by_the_csv_module(tmp_path, data, opti
     path = tmp_path / "t.csv"
     path.write_bytes(data)
     assert not agree(path, **options)
-
-
-@pytest.mark.usefixtures("usual_limit")
-@pytest.mark.parametrize(("length", "fits"), [(131072, True), (131073, False)])
-def test_a_cell_is_too_long_for_both_or_for_none(tmp_path, length, fits):
-    path = tmp_path / "t.csv"
-    path.write_text("a,b\n1," + "x" * length + "\n")
-    assert agree(path) == fits
 
 
 def test_a_row_that_seems_endless_is_left_to_the_csv_module(tmp_path):

@@ -80,7 +80,7 @@ def brute_force(rule: Any, density: Any, whole: Values) -> tuple[float, float]:
     total, weight, rounding = 0.0, 0.0, 0.0
     for c, (values, weights) in enumerate(whole.filled):
         for x, w in zip(values.tolist(), weights.tolist(), strict=True):
-            unit = 1 if isinstance(w, int) else min(w, 1.0)
+            unit = 1 if isinstance(w, int) else min(w, float(whole.row_weights[c]))
             rest = whole - tally([x], [c], [unit])
             joint = np.zeros((1, 3))
             with np.errstate(divide="ignore"):

@@ -316,6 +316,9 @@ def test_a_weight_of_0_is_a_row_that_is_not_there(law, data):
 def test_weights_of_one_size_leave_maximum_likelihood_as_it_is(law, data, factor):
     """Without smoothing, n - 1 and rules for n, only the shares of the weights matter."""
     rows = data.draw(rows_of(DISTRIBUTIONS[law]))
+    if law == "gaussian over n":  # a weight of 1 is a single row, which shows no spread; a weight of 2 is two rows
+        known = [~np.isnan(column) & (rows.y == c) for column in rows.frame.values() for c in set(rows.y)]
+        assume(not any(0 < rows.weights[one].sum() * min(factor, 1) <= 1 for one in known))
     plain = rows.fit(DISTRIBUTIONS[law].model(smoothing=0), weighted=True)
     scaled = DISTRIBUTIONS[law].model(smoothing=0).fit(rows.frame, rows.y, sample_weight=rows.weights * factor)
     assert_same_answers(scaled, plain, rows.frame)

@@ -11,7 +11,9 @@ COUNTWISE_LEVEL
     ``v2``, ``v3`` or ``v4`` selects an x86-64 level. If the processor does not support it, the highest supported
     level is used.
 COUNTWISE_THREADS
-    Number of threads.
+    Number of threads. By default it is the number of CPUs that the process may use (affinity and container quota).
+OMP_NUM_THREADS
+    Maximum number of threads if ``COUNTWISE_THREADS`` is not set; joblib sets it in its worker processes.
 """
 # ruff: noqa: F401, F403 -- all names of the reference are those of the kernels
 
@@ -19,11 +21,13 @@ import os
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from countwise._kernels import threadpools
 from countwise._kernels.pair_rows import PairMetric as PairMetric
 from countwise._kernels.pair_rows import PairRows as PairRows
 from countwise._kernels.threads import over_blocks as over_blocks
 from countwise._kernels.threads import over_items as over_items
 from countwise._kernels.threads import thread_count as thread_count
+from countwise._kernels.threads import use_kernels
 
 
 def _choose() -> tuple[Any, str]:
@@ -46,6 +50,7 @@ def _choose() -> tuple[Any, str]:
             stacklevel=2,
         )
         return reference, "reference"
+    use_kernels(_native)
     wanted = os.environ.get("COUNTWISE_LEVEL", "")
     if wanted:
         _native.set_level(wanted)
@@ -59,5 +64,6 @@ if TYPE_CHECKING:
 else:
     _chosen, LEVEL = _choose()
     globals().update({name: kernel for name, kernel in vars(_chosen).items() if callable(kernel)})
+    threadpools.heed()
     if LEVEL != "reference":  # bin_columns combines several compiled steps
         from countwise._kernels.binning import bin_columns

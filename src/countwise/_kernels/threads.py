@@ -1,17 +1,21 @@
 """Multithreading over fixed blocks of rows.
 
-The kernels are single-threaded and release the global interpreter lock; only this module starts threads. The blocks
-do not depend on the number of threads, and results are returned in block order. Any number of threads therefore gives
-bit-identical results.
+The kernels are single-threaded and release the global interpreter lock; only this module starts threads, for one call
+at a time. The blocks do not depend on the number of threads, and results are returned in block order. Any number of
+threads therefore gives bit-identical results.
 """
 
 from __future__ import annotations
 
 import _thread
+import functools
 import itertools
+import math
 import os
+import sys
 import threading
-from typing import TYPE_CHECKING, Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -20,18 +24,66 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _here = threading.local()
+_native: Any = None  # the compiled kernels, if they are in use
+_limit = sys.maxsize
+
+
+def use_kernels(native: Any) -> None:
+    """Set the compiled module, whose kernels in helper threads are ended on Ctrl-C."""
+    global _native
+    _native = native
 
 
 def thread_count() -> int:
-    """Return the number of threads: ``COUNTWISE_THREADS`` if set, else the number of available CPUs."""
-    wanted = os.environ.get("COUNTWISE_THREADS", "").strip()
-    if wanted:
-        if not wanted.isdecimal() or int(wanted) < 1:
-            raise ValueError(f"COUNTWISE_THREADS must be an integer >= 1, not {wanted!r}.")
-        return int(wanted)
-    if hasattr(os, "sched_getaffinity"):
-        return max(1, len(os.sched_getaffinity(0)))
-    return os.cpu_count() or 1
+    """Return the number of threads.
+
+    This is ``COUNTWISE_THREADS`` if set, else the number of available CPUs, but at most ``OMP_NUM_THREADS``. The
+    limit of threadpoolctl applies to both.
+    """
+    return min(_unlimited_count(), _limit)
+
+
+def limit_threads(count: int) -> None:
+    """Set the limit of threadpoolctl."""
+    global _limit
+    _limit = max(1, count) if count < _unlimited_count() else sys.maxsize
+
+
+def _unlimited_count() -> int:
+    count = _chosen("COUNTWISE_THREADS", strict=True)
+    return min(_available_cpus(), _chosen("OMP_NUM_THREADS") or sys.maxsize) if count is None else count
+
+
+def _available_cpus() -> int:
+    """Return the number of CPUs that this process may use, by its affinity and by the quota of its container."""
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(count, _quota()))
+
+
+def _chosen(variable: str, *, strict: bool = False) -> int | None:
+    """Return an environment variable as a number of threads; OpenMP's may be a list by nesting level."""
+    text = os.environ.get(variable, "").strip()
+    if not text:
+        return None
+    first = text if strict else text.split(",")[0].strip()
+    if first.isdecimal() and int(first) >= 1:
+        return int(first)
+    if strict:
+        raise ValueError(f"{variable} must be an integer >= 1, not {text!r}.")
+    return None
+
+
+@functools.cache
+def _quota(root: str = "/sys/fs/cgroup") -> int:
+    """Return the number of CPUs of the container's quota, rounded up; Linux only."""
+    for files in (["cpu.max"], ["cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us"]):
+        try:
+            quota, period = " ".join(Path(root, name).read_text() for name in files).split()
+            if int(quota) > 0 and int(period) > 0:
+                return math.ceil(int(quota) / int(period))
+        except (OSError, ValueError):  # no such file, or "max"
+            continue
+    return sys.maxsize
 
 
 def over_items(
@@ -43,31 +95,16 @@ def over_items(
 ) -> list[Result]:
     """Return ``work(item)`` for every item, in the order of the items; the calls may run in any order.
 
-    The calling thread does all the work if there is one item or one thread, or if the call is nested in another
-    call's `work`. The first exception (in the order of the items) is raised, and items that have not started are
-    skipped. `done` is called in the calling thread with the number of leading items that are finished.
+    The calling thread does all the work if there is one item or one thread, if the call is nested in another call's
+    `work`, or if calls in other threads already use all threads. The first exception (in the order of the items) is
+    raised, and items that have not started are skipped. `done` is called in the calling thread with the number of
+    leading items that are finished. Ctrl-C ends the kernels that are running.
     """
     waiting = list(items)
-    count = min(thread_count() if threads is None else threads, len(waiting))
-    if count <= 1 or getattr(_here, "working", False):
+    most = thread_count() if threads is None else threads
+    if min(most, len(waiting)) <= 1 or getattr(_here, "working", False):
         return _inline(waiting, work, done)
-    if done is None:
-        return _shared(waiting, work, count)
-    # Imported here because it imports logging, which takes longer than importing all kernels.
-    from concurrent.futures import ThreadPoolExecutor
-
-    pool = ThreadPoolExecutor(count, thread_name_prefix="countwise", initializer=_enter)
-    try:
-        futures = [pool.submit(work, item) for item in waiting]
-        results = []
-        for number, future in enumerate(futures, start=1):
-            results.append(future.result())
-            if done is not None:
-                done(number)
-        return results
-    finally:
-        # After Ctrl-C or an exception in `work`, wait only for the calls that are already running.
-        pool.shutdown(wait=True, cancel_futures=True)
+    return _Team(waiting, work, done).run(most)
 
 
 def over_blocks(
@@ -105,55 +142,130 @@ def _inline(
     return results
 
 
-def _shared(items: Sequence[Item], work: Callable[[Item], Result], threads: int) -> list[Result]:
-    """Return the results of all items; every thread, including this one, takes the next item when it is free."""
-    results: list[Result] = [None] * len(items)  # type: ignore[list-item]
-    errors: dict[int, BaseException] = {}
-    turn = itertools.count()
+class _Team(Generic[Item, Result]):
+    """The calling thread and its helpers; each takes the next item when it is free."""
 
-    def pull() -> None:
-        while not errors and (i := next(turn)) < len(items):
+    def __init__(
+        self, items: Sequence[Item], work: Callable[[Item], Result], done: Callable[[int], None] | None
+    ) -> None:
+        self.items, self.work, self.done = items, work, done
+        self.results: list[Any] = [None] * len(items)
+        self.finished = bytearray(len(items) + 1)  # ends with 0
+        self.reported = 0
+        self.errors: dict[int, BaseException] = {}
+        self.stopped_by: BaseException | None = None
+        self.stop = bytearray(1)  # read by the kernels of the helpers
+        self.ended: set[Any] = set()  # locks of the helpers that have ended
+        self.turn = itertools.count()
+
+    def run(self, most: int) -> list[Result]:
+        helpers: list[Any] = []
+        try:
+            _here.working = True
+            size = _claim(min(most, len(self.items)), most)
+            while len(helpers) < size - 1 and (busy := self.started()):
+                helpers.append(busy)
+            self.pull(report=True)
+        except BaseException as error:  # Ctrl-C, in a kernel or between two items
+            self.halt(error)
+        finally:
+            _here.working = False
+            for busy in helpers:
+                self.wait_for(busy)
+            _release()
+        if self.stopped_by is not None:
+            raise self.stopped_by
+        if self.errors:
+            raise self.errors[min(self.errors)]
+        self.report()
+        return self.results
+
+    def pull(self, *, report: bool = False) -> None:
+        items, work, results, errors, stop, turn = (
+            self.items, self.work, self.results, self.errors, self.stop, self.turn
+        )  # fmt: skip
+        while not errors and not stop[0] and (i := next(turn)) < len(items):
             try:
                 results[i] = work(items[i])
-            except BaseException as error:  # Ctrl-C too: the other threads must stop; raised below
+            except Exception as error:  # raised by the calling thread
                 errors[i] = error
+                return
+            if self.done is not None:
+                self.finished[i] = 1
+                if report:
+                    self.report()
 
-    def helper(busy: Any) -> None:
+    def report(self) -> None:
+        """Report the leading items that are finished, if there are more than at the last time."""
+        if self.done is not None and (number := self.finished.index(0, self.reported)) > self.reported:
+            self.reported = number
+            self.done(number)
+
+    def halt(self, error: BaseException) -> None:
+        """End the kernels of the helpers; the error is raised when they have ended."""
+        self.stop[0] = 1
+        self.stopped_by = self.stopped_by or error
+
+    def started(self) -> Any:
+        """Return a lock that is held while a helper runs in a new thread, or None if no thread could be started."""
+        busy = _thread.allocate_lock()
+        busy.acquire()
         try:
-            _enter()
-            pull()
+            # Not threading.Thread: its start() waits until the thread runs, which is most of the cost here.
+            _thread.start_new_thread(self.help, (busy,))
+        except RuntimeError:
+            return None  # the threads already started do the work
+        return busy
+
+    def help(self, busy: Any) -> None:
+        try:
+            _here.working = True  # a nested call runs in the calling thread
+            if _native is not None:
+                _native.set_stop_flag(self.stop)
+            self.pull()
+        except BaseException as error:  # KeyboardInterrupt of a kernel that was ended, or SystemExit
+            self.halt(error)
         finally:
+            if _native is not None:
+                _native.set_stop_flag(None)
+            self.ended.add(busy)
             busy.release()
 
-    helpers: list[Any] = []
-    _here.working = True
-    try:
-        while len(helpers) < threads - 1 and (busy := _started(helper)):
-            helpers.append(busy)
-        pull()
-    except BaseException as error:  # Ctrl-C between two items
-        errors[-1] = error
-    finally:
-        _here.working = False
-        for busy in helpers:
-            busy.acquire()
-    if errors:
-        raise errors[min(errors)]
-    return results
+    def wait_for(self, busy: Any) -> None:
+        while busy not in self.ended:
+            try:
+                busy.acquire()
+            except BaseException as error:  # Ctrl-C, while waiting or just after
+                self.halt(error)
 
 
-def _started(helper: Callable[[Any], None]) -> Any:
-    """Return a lock that is held while the helper runs in a new thread, or None if no thread could be started."""
-    busy = _thread.allocate_lock()
-    busy.acquire()
-    try:
-        # Not threading.Thread: its start() waits until the thread runs, which is most of the cost here.
-        _thread.start_new_thread(helper, (busy,))
-    except RuntimeError:
-        return None  # the threads already started do the work
-    return busy
+# The number of threads at work in each thread's call. With several calls at a time, for example from joblib's
+# threads, there are hardly more threads than with one.
+_teams: dict[int, int] = {}
+_lock = _thread.allocate_lock()
 
 
-def _enter() -> None:
-    # A nested call runs in the calling thread; otherwise every thread of a pool would start a pool.
-    _here.working = True
+def _claim(wanted: int, most: int) -> int:
+    """Return the number of threads of a call, including the calling thread; to be released."""
+    me = _thread.get_ident()
+    with _lock:
+        others = sum(size for caller, size in _teams.items() if caller != me)
+        _teams[me] = max(1, min(wanted, most - others))
+        return _teams[me]
+
+
+def _release() -> None:
+    with _lock:
+        _teams.pop(_thread.get_ident(), None)
+
+
+def _after_fork() -> None:
+    """Forget the other threads: they do not exist in the new process."""
+    global _lock
+    _lock = _thread.allocate_lock()
+    _teams.clear()
+    _here.working = False
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -107,24 +107,40 @@ class AdditiveClassifier(Classifier, Model):
         return sum(_kernels.over_blocks(frame.n_rows, PREDICT_BLOCK, work, progress=progress.current()))
 
     def _filled(self, X: Any, kind: Output | None) -> Floats:
+        return self._filled_and_decided(X, kind, decide=False)[0]
+
+    def _filled_and_decided(self, X: Any, kind: Output | None, *, decide: bool) -> tuple[Floats, NDArray[np.intp]]:
+        """Return the posteriors and, if `decide` is true, the index of the predicted class of each row."""
         frame = self._open(X)
-        out = np.empty((frame.n_rows, len(self.classes_)))
+        out, codes = np.empty((frame.n_rows, len(self.classes_))), np.empty(frame.n_rows * decide, dtype=np.intp)
         priors = self._priors(frame.n_rows)
 
-        bad = self._joint(frame, lambda table, start, stop: self._posterior(table, out[start:stop], kind, priors))
+        def finish(table: Table, start: int, stop: int) -> int:
+            return self._posterior(table, out[start:stop], kind, priors, codes[start:stop] if decide else None)
+
+        bad = self._joint(frame, finish)
         if kind is not None:
             self._warn_of_zeros(bad)
-        return out
+        return out, codes
+
+    def _labels_and_proba(self, X: Any) -> tuple[NDArray[Any], Floats]:
+        proba, codes = self._filled_and_decided(X, "proba", decide=True)
+        return self.classes_[codes], proba
 
     def _priors(self, n_rows: int) -> Floats:
         """Return log P(class) repeated for the rows of a block, so that it is copied at once."""
         return np.tile(self.log_prior_, (min(n_rows, PREDICT_BLOCK), 1))
 
-    def _posterior(self, table: Table, out: Floats, kind: Output | None, priors: Any) -> int:
-        """Fill `out`; return the number of rows for which every class has probability 0."""
+    def _posterior(
+        self, table: Table, out: Floats, kind: Output | None, priors: Any, codes: NDArray[np.intp] | None = None
+    ) -> int:
+        """Fill `out` and `codes`; return the number of rows for which every class has probability 0."""
         out[:] = priors[: len(out)]
         self._add_terms(table, out, whole=kind is None)
+        if codes is not None:
+            codes[:] = self._best(out)[0]
         if kind is None:
+            out[np.isnan(out)] = -np.inf  # ∞ - ∞: the row is too far from every class
             return int(np.count_nonzero(~np.isfinite(out).any(axis=1)))
         bad = _kernels.normalize(out, kind)
         if bad:
@@ -233,10 +249,13 @@ class AdditiveClassifier(Classifier, Model):
         """Return the index of the most probable class of each row."""
         frame = self._open(X)
         priors, codes = self._priors(frame.n_rows), np.empty(frame.n_rows, dtype=np.intp)
-        buffers = [np.empty_like(priors) for _ in range(_kernels.thread_count())]  # one for each thread
+        buffers: list[Floats] = []  # one for each thread
 
         def finish(table: Table, start: int, stop: int) -> int:
-            buffer = buffers.pop()
+            try:
+                buffer = buffers.pop()
+            except IndexError:
+                buffer = np.empty_like(priors)
             try:
                 codes[start:stop], bad = self._decided(table, buffer[: table.n_rows], priors)
             finally:
@@ -253,12 +272,16 @@ class AdditiveClassifier(Classifier, Model):
         """
         out[:] = priors[: len(out)]
         self._add_terms(table, out, whole=False)
-        codes = _kernels.argmax_rows(out)
+        return self._best(out)
+
+    def _best(self, joint: Floats) -> tuple[NDArray[np.intp], int]:
+        """Return the index of the class with the largest log-joint, the first at a tie; see `_decided`."""
+        codes = _kernels.argmax_rows(joint)
         with np.errstate(all="ignore"):
-            if np.isfinite(out.sum()):  # then every entry is finite
+            if np.isfinite(joint.sum()):  # then every entry is finite
                 return codes, 0
-        bad = ~np.isfinite(out[np.arange(len(codes)), codes])
-        codes[bad] = int(np.argmax(self.log_prior_))
+        bad = ~np.isfinite(joint[np.arange(len(codes)), codes]) | np.isnan(joint).any(axis=1)
+        codes[bad] = _kernels.argmax_rows(self.log_prior_[None])[0]
         return codes, int(np.count_nonzero(bad))
 
     def explain(self, X: Any, *, row: int = 0) -> Working:
@@ -287,8 +310,8 @@ class AdditiveClassifier(Classifier, Model):
         steps, notes = self._steps(table, one)
         joint = self.log_prior_[None, :].copy()
         self._add_terms(table, joint)
-        posterior = np.empty_like(joint)
-        if self._posterior(table, posterior, "proba", self._priors(1)):
+        posterior, chosen = np.empty_like(joint), np.empty(1, dtype=np.intp)
+        if self._posterior(table, posterior, "proba", self._priors(1), chosen):
             why, hint = self._zeros()
             notes.append(f"Every product is 0: {why}. The prior is returned instead. Hint: {hint}.")
         working = Working(
@@ -298,7 +321,7 @@ class AdditiveClassifier(Classifier, Model):
             steps=tuple(steps),
             log_joint=tuple(joint[0].tolist()),
             posterior=tuple(posterior[0].tolist()),
-            chosen=int(np.argmax(posterior[0])),
+            chosen=int(chosen[0]),
             notes=tuple(notes),
             given={name: shown_cell(column) for name, column in one.columns.items()},
         )

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise._typing import Floats
+from countwise._typing import Flags, Floats
 from countwise.base.classifier import AdditiveClassifier
 from countwise.base.tally_model import TallyModel
 from countwise.base.term import Term
@@ -21,9 +21,10 @@ from countwise.data.table import Table, threads_for
 from countwise.distributions import smoothing_of
 from countwise.distributions.categorical import counted_factor
 from countwise.distributions.smoothing import exact
+from countwise.engines.execute import executed
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.scoring.additive import answered
-from countwise.scoring.plan import Scoring
+from countwise.scoring.plan import Scoring, inputs_of
 from countwise.scoring.sql import scoring_query
 from countwise.tallies import Values
 from countwise.working import Grid, Step
@@ -96,21 +97,36 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         return counts
 
     def _prior_of(self, counts: Floats) -> Floats:
-        """Return P(class) from the class counts and the setting `prior`."""
-        k = len(counts)
-        if isinstance(self.prior, str):
-            if self.prior == "raw":
-                return counts / counts.sum()
-            if self.prior == "uniform":
-                return np.full(k, 1 / k)
-            if self.prior == "smoothed" and self._smooths:
-                pseudo = smoothing_of(self.smoothing).pseudo(counts[None, :], self.target_.values)
-                return np.asarray((counts + pseudo) / (counts.sum() + pseudo.sum()))
-            options = ["raw", *["smoothed"] * self._smooths, "uniform"]
-            raise OptionError(
-                f"prior must be {listed(options)} or the probabilities of the classes, not {self.prior!r}.",
-                hint=did_you_mean(self.prior, options),
-            )
+        """Return P(class) from the class counts and the setting `prior`; a class without rows has probability 0."""
+        known = counts > 0  # a class that was passed to `partial_fit` may have no rows yet
+        prior = (
+            self._given_prior(len(counts)) if not isinstance(self.prior, str) else self._named_prior(counts, known)
+        )
+        if known.all():
+            return prior
+        prior = np.where(known, prior, 0.0)
+        if not prior.any():
+            raise OptionError("prior is 0 for every class that has training rows.", hint="pass another prior.")
+        return prior / prior.sum()
+
+    def _named_prior(self, counts: Floats, known: Flags) -> Floats:
+        if self.prior == "raw":
+            return counts / counts.sum()
+        if self.prior == "uniform":
+            return np.full(len(counts), 1 / len(counts))
+        if self.prior == "smoothed" and self._smooths:
+            values = [value for value, has_rows in zip(self.target_.values, known, strict=True) if has_rows]
+            smoothed = counts.copy()
+            smoothed[known] += smoothing_of(self.smoothing).pseudo(counts[None, known], tuple(values))
+            return smoothed / smoothed.sum()
+        options = ["raw", *["smoothed"] * self._smooths, "uniform"]
+        raise OptionError(
+            f"prior must be {listed(options)} or the probabilities of the classes, not {self.prior!r}.",
+            hint=did_you_mean(self.prior, options),
+        )
+
+    def _given_prior(self, k: int) -> Floats:
+        """Return the probabilities that the user passed for the k classes."""
         given = self.prior
         if isinstance(given, Mapping):
             for odd in set(given) - set(self.target_.values):
@@ -124,7 +140,7 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
             given = [given[v] for v in self.target_.values]
         try:
             prior = np.asarray(given, dtype=np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise OptionError(f"prior must be {k} probabilities, not {self.prior!r}.") from None
         if prior.shape != (k,) or (prior < 0).any() or not np.isclose(prior.sum(), 1, rtol=0, atol=1e-8):
             sums = f" Their sum is {prior.sum():g}." if prior.shape == (k,) and (prior >= 0).all() else ""
@@ -134,17 +150,21 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         return prior
 
     def _prior_step(self) -> Step:
-        counts, k = self.class_count_, len(self.class_prior_)
+        known = np.flatnonzero(self.class_count_)
+        counts, k = self.class_count_[known], len(known)
+        values = tuple(self.target_.values[c] for c in known)
         smoothing = smoothing_of(self.smoothing if isinstance(self.prior, str) and self.prior == "smoothed" else 0)
-        factors = []
-        for c, (p, log) in enumerate(zip(self.class_prior_, self.log_prior_.tolist(), strict=True)):
-            added = smoothing.exact(counts[None, :], c, self.target_.values)
-            factor = counted_factor(log, counts[c], counts.sum(), added, smoothing.mass(counts[None, :]))
+        none = counted_factor(-np.inf, 0, counts.sum(), Fraction(0), Fraction(0))  # of a class without rows
+        factors = [none] * len(self.class_prior_)
+        for i, c in enumerate(known):
+            p, log = self.class_prior_[c], float(self.log_prior_[c])
+            added = smoothing.exact(counts[None, :], i, values)
+            factor = counted_factor(log, counts[i], counts.sum(), added, smoothing.mass(counts[None, :]))
             if isinstance(self.prior, str) and self.prior == "uniform":
                 factor = replace(factor, text=f"1/{k}", latex=rf"\frac{{1}}{{{k}}}", fraction=Fraction(1, k))
             elif not isinstance(self.prior, str) or factor.fraction is None:
                 factor = replace(factor, text=f"{p:.6g}", latex=f"{p:.6g}", fraction=exact(p))
-            factors.append(factor)
+            factors[c] = factor
         return Step(self.target_.name, "", tuple(factors), "known", "prior")
 
     # -- the log-joint of a row ---------------------------------------------------------
@@ -181,9 +201,11 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         self._check_fitted()
         terms: list[Any] = []
         for part in self.terms_:
-            tally = self.tallies_.get(part.key)
-            terms += self.densities_[part.key].scoring_terms(part.derived, self.schema_, tally)
-        return Scoring(self.target_.name, tuple(self.classes_.tolist()), self.log_prior_, tuple(terms))
+            density = self.densities_[part.key]
+            if density.n_classes == len(self.classes_):  # a node of a network need not depend on the class
+                terms += density.scoring_terms(part.derived, self.schema_, self.tallies_.get(part.key))
+        classes = tuple(self.classes_.tolist())
+        return Scoring(self.target_.name, classes, self.log_prior_, tuple(terms), inputs_of(self.schema_))
 
     def predict_frame(self, X: Any, *, proba: bool = True, reasons: int = 0) -> Any:
         """Add columns with the prediction to a table, computed by the engine that holds it.
@@ -223,7 +245,7 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         0             No  0.6880  outlook
         1             No  0.8373  outlook
         """
-        return answered(X, self.scoring(), proba=proba, reasons=reasons)
+        return executed(lambda: answered(X, self.scoring(), proba=proba, reasons=reasons))
 
     def to_sql(self, table: str, dialect: str = "duckdb", *, form: str = "join", proba: bool = True) -> str:
         """Return an SQL query that predicts the rows of a database table without Python.
@@ -243,23 +265,28 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         Returns
         -------
         str
-            The query. It selects all columns of the table and the columns of `predict_frame` except the reasons. In
-            SQLite, which cannot exclude columns, intermediate columns are selected too; their names start with
-            cw.
+            The query. It selects all columns of the table and, last, the columns of `predict_frame` except the
+            reasons. Text that is not a number is missing in a numeric column. If the table already has columns of
+            these names, such as a table that was scored before, DuckDB leaves them out; elsewhere they come first.
+            In SQLite, the table must not be a view.
 
         Raises
         ------
         OptionError
-            If SQL cannot compute the model; see `predict_frame`.
+            If SQL cannot compute the model; see `predict_frame`. Or if the database cannot distinguish two names,
+            such as 'a' and 'A' in DuckDB, SQLite and Spark.
 
         Examples
         --------
         >>> from countwise import DiscriminantClassifier, samples
         >>> days = samples.load("weather").columns("temperature", "play")
-        >>> query = DiscriminantClassifier().fit(days, "play").to_sql("main.days", proba=False)
+        >>> query = DiscriminantClassifier().fit(days, "play").to_sql("days", "postgres", proba=False)
         >>> print("SELECT" + query.rpartition("SELECT")[2])
-        SELECT * EXCLUDE ("cw temperature", cw_gap, cw_l0, cw_l1, cw_top),
-          CASE WHEN cw_l0 = cw_top THEN 'no' WHEN cw_l1 = cw_top THEN 'yes' ELSE 'yes' END AS "predicted play"
+        SELECT (cw_row).*,
+          CASE
+            WHEN cw_l0 >= cw_top - 1e-12 THEN 'no'
+            WHEN cw_l1 >= cw_top - 1e-12 THEN 'yes'
+            ELSE 'yes' END AS "predicted play"
         FROM cw_best
         """
         return scoring_query(self.scoring(), table, dialect, form=form, proba=proba)
@@ -310,6 +337,7 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         >>> NaiveBayesClassifier().fit(samples.load("rain").frame, "rain").table_titles()
         {'rain': 'prior', 'wind': 'categorical, Laplace 1', 'temp': 'Gaussian, σ over n - 1'}
         """
+        self._check_fitted()
         return {self.target_.name: "prior", **{key: d.rule for key, d in self.densities_.items()}}
 
     def table(self, name: str) -> Grid:
@@ -335,6 +363,8 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         north  2/3 = 0.666667  1/3 = 0.333333
         """
         self._check_fitted()
+        if not isinstance(name, str):
+            raise OptionError(f"name must be the name of an attribute, not {name!r}.")
         if name == self.target_.name:
             prior = self._prior_step()
             cells = [Worked(p, f.text) for f, p in zip(prior.factors, self.class_prior_, strict=True)]

@@ -12,7 +12,7 @@ from countwise.base.protocol import Estimator, refuse_unfitted
 from countwise.data.attributes import Nominal
 from countwise.data.frames import Frame
 from countwise.data.schema import Schema
-from countwise.errors import CountwiseError, listed, warn
+from countwise.errors import CountwiseError, check_value, listed, warn
 from countwise.working.numbers import counted
 
 __all__ = ["Model", "note_identifiers", "note_many_classes", "note_skipped", "restore_on_error", "rows_counted_from"]
@@ -37,6 +37,8 @@ class Model(Estimator):
     def _open(self, X: Any) -> Frame:
         """Open the rows to predict and match their columns to those of training."""
         self._check_fitted()
+        # used in predictions, and can be changed after fit
+        check_value("unseen", getattr(self, "unseen", "ignore"), ("ignore", "share", "error"))
         return self.schema_.opened(X)
 
     @staticmethod

@@ -13,7 +13,7 @@ from countwise import _kernels, progress
 from countwise._cached import lazy
 from countwise._typing import Floats, Indices
 from countwise.base.classifier import AdditiveClassifier
-from countwise.base.tally_model import TallyModel
+from countwise.base.protocol import Classifier
 from countwise.data.attributes import Nominal
 from countwise.data.frames import series_of
 from countwise.data.output import rows_of
@@ -21,7 +21,7 @@ from countwise.errors import OptionError, did_you_mean, listed
 from countwise.measures import area, by_range
 from countwise.working import Grid
 
-__all__ = ["SCORES", "Predictions", "bounds", "greater", "predictions_of", "small_logs"]
+__all__ = ["SCORES", "Predictions", "bounds", "greater", "predicted_by", "predictions_of", "small_logs"]
 
 SCORES = ("accuracy", "balanced_accuracy", "log_loss", "brier", "roc_auc", "calibration_error")
 _LESS = frozenset({"log_loss", "brier", "calibration_error"})
@@ -502,12 +502,13 @@ def predictions_of(
     own, shape = coded(model.classes_, target), (len(codes), len(target.values))
     posterior, predicted, logs = np.broadcast_to(np.nan, shape), None, None
     with progress.quiet():
-        if not proba and isinstance(model, AdditiveClassifier):
-            predicted = own[model._codes(X)]
-        elif not proba or not isinstance(model, TallyModel) or not hasattr(model, "predict_proba"):
-            predicted = coded(model.predict(X), target)  # a tally model predicts the most probable class
-        if proba and hasattr(model, "predict_proba"):
-            found = np.asarray(model.predict_proba(X), dtype=np.float64)
+        if isinstance(model, AdditiveClassifier):
+            found, best = model._filled_and_decided(X, "proba", decide=True) if proba else (None, model._codes(X))
+            predicted = own[best]
+        else:
+            labels, found = predicted_by(model, X, proba=proba)
+            predicted = coded(labels, target)
+        if found is not None:
             posterior = found if shape[1] == len(own) and (own == np.arange(len(own))).all() else np.zeros(shape)
             if posterior is not found:
                 posterior[:, own] = found
@@ -518,6 +519,18 @@ def predictions_of(
             mine = posterior[np.arange(len(codes)), codes]
             logs = small_logs(mine, place[codes], lambda which: model.predict_log_proba(select(which)))
     return Predictions(tuple(target.values), codes, posterior, predicted, weights, logs)
+
+
+def predicted_by(model: Any, X: Any, *, proba: bool = True) -> tuple[Any, Any]:
+    """Return the class that a classifier predicts for each row and, if it has them, the probabilities of all classes.
+
+    The class is always that of `predict`: at a tie it need not be the first of the most probable classes.
+    """
+    if not proba or not hasattr(model, "predict_proba"):
+        return model.predict(X), None
+    if isinstance(model, Classifier):
+        return model._labels_and_proba(X)
+    return model.predict(X), np.asarray(model.predict_proba(X), dtype=np.float64)
 
 
 def coded(labels: Any, target: Nominal) -> Indices:

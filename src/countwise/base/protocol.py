@@ -12,9 +12,13 @@ from inspect import Parameter, signature
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from countwise import _docstrings
 from countwise._typing import Floats
+from countwise.data.frames import series_of
+from countwise.errors import OptionError, check_flag, warn
+from countwise.sources.memory import memory
 
 __all__ = ["Classifier", "Estimator", "Regressor", "Transformer", "refuse_unfitted"]
 
@@ -77,7 +81,7 @@ class Estimator:
         >>> Discretizer("equal_width", n_bins=4).get_params()["n_bins"]
         4
         """
-        found: dict[str, Any] = {}
+        found, deep = dict[str, Any](), check_flag("deep", deep)
         for name in _defaults(type(self)):
             value = found[name] = getattr(self, name)
             if deep and hasattr(value, "get_params") and not isinstance(value, type):
@@ -107,9 +111,14 @@ class Estimator:
         for key, value in params.items():
             name, inside, rest = key.partition("__")
             if name not in _defaults(type(self)):
-                raise ValueError(
+                raise OptionError(
                     f"Invalid parameter {name!r} for estimator {self}. "
                     f"Valid parameters are: {sorted(_defaults(type(self)))!r}."
+                )
+            if inside and not hasattr(getattr(self, name), "set_params"):
+                raise OptionError(
+                    f"Parameter {key!r} is invalid: {name} is {getattr(self, name)!r}, which has no parameters.",
+                    hint=f"set {name} to an estimator first.",
                 )
             if inside:
                 nested[name][rest] = value
@@ -276,6 +285,10 @@ class Classifier(Estimator):
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))  # type: ignore[attr-defined]
 
+    def _labels_and_proba(self, X: Any) -> tuple[NDArray[Any], Floats]:
+        """Return the predicted class of each row and P(class | row); in one pass if the model can."""
+        return self.predict(X), self.predict_proba(X)  # type: ignore[attr-defined]
+
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy: the proportion of rows whose class is predicted correctly.
 
@@ -286,9 +299,11 @@ class Classifier(Estimator):
         >>> round(NaiveBayesClassifier().fit(tennis.X, tennis.y).score(tennis.X, tennis.y), 4)
         0.9286
         """
-        from sklearn.metrics import accuracy_score
-
-        return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))  # type: ignore[attr-defined]
+        refuse_unfitted(self)
+        source = memory(X, y, sample_weight)
+        target = self.target_  # type: ignore[attr-defined]
+        predicted = target.encode(series_of(self.predict(source.frame))[0])  # type: ignore[attr-defined]
+        return float(np.average(predicted == target.encode(source.target), weights=source.weights))
 
 
 class Regressor(Estimator):
@@ -313,9 +328,19 @@ class Regressor(Estimator):
         >>> round(TreeRegressor().fit(hours.X, hours.y).score(hours.X, hours.y), 4)
         1.0
         """
-        from sklearn.metrics import r2_score
-
-        return float(r2_score(y, self.predict(X), sample_weight=sample_weight))  # type: ignore[attr-defined]
+        refuse_unfitted(self)
+        source = memory(X, y, sample_weight, numbers=True)
+        if len(source.target) < 2:
+            warn("R² is not defined for fewer than two rows; the score is NaN.")
+            return float("nan")
+        weights, found = source.weights, self.predict(source.frame)  # type: ignore[attr-defined]
+        size = float(max(np.abs(source.target).max(), np.abs(found).max())) or 1.0  # no square overflows
+        y_true, y_pred = source.target / size, found / size
+        mean = np.average(y_true, weights=weights)
+        residual, total = (np.average((y_true - m) ** 2, weights=weights) for m in (y_pred, mean))
+        if total == 0:  # a constant target, as scikit-learn defines it
+            return float(residual == 0) if np.ptp(source.target) == 0 else -np.inf
+        return float(1 - residual / total)
 
 
 class Transformer(Estimator):

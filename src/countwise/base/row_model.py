@@ -14,7 +14,7 @@ from countwise.data.attributes import Nominal, Numeric
 from countwise.data.columns import refuse_infinity
 from countwise.data.frames import Frame
 from countwise.data.output import dense
-from countwise.data.schema import Schema
+from countwise.data.schema import Schema, field_types
 from countwise.data.table import Table
 from countwise.errors import CountwiseError
 from countwise.sources import Memory, open_whole
@@ -94,7 +94,9 @@ class RowModel(Model):
 
     def _learn_from(self, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
         """Open the rows and return all learned attributes; an error names the row of the user's table."""
-        rows = open_whole(dense(X), y, sample_weight, numbers=self._numbers)
+        rows = open_whole(
+            dense(X), y, sample_weight, numbers=self._numbers, types=field_types(getattr(self, "types", None))
+        )
         try:
             found = self._learn(rows)
         except CountwiseError as error:
@@ -111,12 +113,13 @@ class RowModel(Model):
         """Return the target attribute and its value in each row: a code, or a number."""
         if self._numbers:
             return Numeric(rows.name), np.asarray(rows.target, dtype=np.float64)
-        target = Nominal(rows.name, grows=True).learn(rows.target)
+        target = Nominal(rows.name, grows=True).learn(rows.target, occurring=True)
         return target, target.encode(rows.target, strict=True)
 
     # -- predicting -----------------------------------------------------------------------
 
     def _open(self, X: Any) -> Frame:
+        self._check_settings()  # some are used in predictions, and can be changed after fit
         return super()._open(dense(X))
 
     def _table(self, frame: Frame, start: int, stop: int) -> Table:

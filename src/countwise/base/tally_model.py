@@ -6,7 +6,7 @@ attribute is derived from it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Self
@@ -16,17 +16,20 @@ from numpy.typing import NDArray
 
 from countwise.base.model import Model, note_identifiers, note_many_classes, note_skipped, restore_on_error
 from countwise.base.term import Term, blank_tallies, requests_of
-from countwise.data.attributes import Nominal
+from countwise.data.attributes import Nominal, Numeric, Ordinal
+from countwise.data.columns import has_values, joined_dtype
+from countwise.data.derived import Absent
 from countwise.data.frames import Frame
-from countwise.data.schema import Schema
+from countwise.data.schema import Schema, field_types
 from countwise.data.text import Text
 from countwise.data.vectors import Vector
 from countwise.errors import CountwiseError, TableError, TooFewRows, UnseenValueError, listed
+from countwise.io.paths import is_paths
 from countwise.jsonfile import plain
 from countwise.sources import EnginePart, Memory, open_parts
-from countwise.tallies import Request, Rows, Scatter, Values, add_all, tally_from
+from countwise.tallies import Counts, Request, Rows, Scatter, Values, add_all, tally_from
 
-__all__ = ["TallyModel"]
+__all__ = ["TallyModel", "check_tallies", "is_untyped", "rows_as_given"]
 
 
 @contextmanager
@@ -41,12 +44,26 @@ def _values_as_learned() -> Iterator[None]:
 
 
 @contextmanager
-def _rows_as_given(part: Memory | EnginePart) -> Iterator[None]:
+def rows_as_given(part: Memory | EnginePart) -> Iterator[None]:
     """Make errors about a row name the row of the user's table."""
     try:
         yield
     except CountwiseError as error:
         raise part.counted_as_given(error) from None
+
+
+def check_tallies(tallies: Mapping[str, Any], blanks: Mapping[str, Any]) -> None:
+    """Raise ValueError if tallies of a file are not those that the model requests."""
+    if set(tallies) != set(blanks):
+        raise ValueError("the tallies do not match the columns")
+    for name, blank in blanks.items():
+        if type(tallies[name]) is not type(blank) or tallies[name].request != blank.request:
+            raise ValueError(f"the tally of {name!r} is not the one that its distribution needs")
+
+
+def is_untyped(a: Any) -> bool:
+    """Return whether a column without any value has no type that follows from its dtype."""
+    return isinstance(a, Nominal) and bool(a.grows) and not a.values
 
 
 class TallyModel(Model):
@@ -61,6 +78,7 @@ class TallyModel(Model):
     n_left_out_: int
     _label_type: np.dtype[Any] | None
     _known_target: bool
+    _waiting: TooFewRows | None
     feature_names_in_: NDArray[Any]
     _learned = ("_built", "_expected", "_groups", "_label_type", "_known_target", "_waiting")
 
@@ -110,7 +128,7 @@ class TallyModel(Model):
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add training rows to the model.
 
-        The result is the same as that of `fit` on all rows together, however they are split. Only a
+        The result is the same as that of `fit` on all rows together, however they are split and in any order. Only a
         `BayesNetworkClassifier` differs: it keeps the structure and the cut points of the first call.
 
         Examples
@@ -124,7 +142,7 @@ class TallyModel(Model):
         """
         with restore_on_error(self):
             if classes is not None and not hasattr(self, "target_"):
-                self._expected = [c.item() if isinstance(c, np.generic) else c for c in np.asarray(classes)]
+                self._expected = np.asarray(classes if hasattr(classes, "__array__") else list(classes))
             return self._learn(X, y, sample_weight, allow_incomplete=True)
 
     def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -146,7 +164,7 @@ class TallyModel(Model):
         self._check_fitted(answers=False)
         with restore_on_error(self):
             for part in self._open_parts(X, y, sample_weight):
-                with _rows_as_given(part), _values_as_learned():
+                with rows_as_given(part), _values_as_learned():
                     self._subtract_rows(part)
             if not self.tallies_[self.target_.name].table.sum() > 0:
                 raise TableError("Forgetting these rows would leave no training rows.", hint="keep at least one row.")
@@ -164,17 +182,18 @@ class TallyModel(Model):
 
     def _shrink_domains(self) -> None:
         """Remove the values, words and classes that only forgotten rows had."""
-        left: dict[str, Any] = {self.target_.name: self.target_.without(self.tallies_[self.target_.name].of_last)}
-        for part in self._terms(self.schema_, self.target_.name):
+        target = self.target_.name
+        left: dict[str, Any] = {target: self.target_.without(self.tallies_[target].of_last, occurring=True)}
+        for part in self._terms(self.schema_, target):
             tally = self.tallies_[part.key]
-            if part.as_given and isinstance(part.of, Nominal):
+            if part.as_given and isinstance(part.of, Nominal) and part.key != target:
                 left[part.key] = part.of.without(tally.of_last)
             elif part.as_given and isinstance(part.of, Text):
                 left[part.key] = part.of.without(tally.filled[1].sum(axis=0))
             elif isinstance(part.of, Vector):
                 left[part.key] = part.of.without(tally.counts())
                 left.update({a.name: a for a in left[part.key].attributes})
-        self.target_ = left[self.target_.name]
+        self.target_ = left[target]
         self.schema_ = Schema(left.get(a.name, a) for a in self.schema_.attributes)
         self.tallies_ = {name: tally.within(left) for name, tally in self.tallies_.items()}
 
@@ -248,15 +267,21 @@ class TallyModel(Model):
             return
         joined = other._blank()
         joined._adopt(other)
-        self._retype_empty_columns(other.schema_)
-        joined._retype_empty_columns(self.schema_)
+        self._retype_empty_columns(other.schema_, lambda name: not other._is_unknown(other.schema_[name]))
+        joined._retype_empty_columns(self.schema_, lambda name: not self._is_unknown(self.schema_[name]))
+        self._label_type = joined_dtype(self._label_type, other._label_type)
         self._join(joined.schema_, joined.target_, joined.tallies_)
         self.n_rows_ += other.n_rows_
         self.n_left_out_ += other.n_left_out_
 
     def _open_parts(self, X: Any, y: Any, sample_weight: Any) -> Iterator[Memory | EnginePart]:
         """Yield the parts of a table: rows in memory, chunks of a file, or an engine table."""
-        return open_parts(self._coerce_input(X), y, sample_weight, needs_target=self._needs_target())
+        types = None
+        if is_paths(X):
+            known = hasattr(self, "tallies_")
+            schema = {**self.schema_, self.target_.name: self.target_} if known else getattr(self, "types", None)
+            types = field_types(schema)
+        return open_parts(self._coerce_input(X), y, sample_weight, needs_target=self._needs_target(), types=types)
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, *, allow_incomplete: bool = False) -> Self:
         skipped, n_rows, name = 0, 0, ""
@@ -268,6 +293,12 @@ class TallyModel(Model):
             raise TableError(
                 "The table is empty or its target is missing in every row; at least one row with a target is needed."
             )
+        if not hasattr(self, "tallies_"):  # a network of complete rows
+            reason = TooFewRows("Every row has a missing value.", hint="use missing='em' or missing='available'.")
+            if not allow_incomplete:
+                raise reason
+            self._waiting = reason
+            return self
         self.n_left_out_ += skipped
         note_skipped(skipped, n_rows + skipped, name)
         note_identifiers(self.schema_, self.n_rows_)
@@ -277,7 +308,7 @@ class TallyModel(Model):
 
     def _learn_part(self, part: Memory | EnginePart) -> None:
         """Count one part and add its tallies."""
-        with _rows_as_given(part):
+        with rows_as_given(part):
             self._count_in(part)
 
     def _count_in(self, part: Memory | EnginePart) -> None:
@@ -286,7 +317,7 @@ class TallyModel(Model):
         if fresh:
             schema, target = self._infer_schema(part.frame), self._first_target(part.name)
         else:
-            self._retype_empty_columns(self._infer_schema(part.matched(self.schema_)))
+            self._retype_by(part)
             schema, target = self.schema_, self._matching_target(part.known)
         counted = part.count(schema, target, self._requests, type(self).__name__)
         if fresh:
@@ -295,6 +326,7 @@ class TallyModel(Model):
             self.schema_, self.target_, self.tallies_ = counted.schema, counted.target, counted.tallies
             self.n_rows_, self.n_left_out_ = 0, 0
         else:
+            self._label_type = joined_dtype(self._label_type, counted.label_type)
             self._join(counted.schema, counted.target, counted.tallies)
         self.n_rows_ += counted.n_rows
 
@@ -315,7 +347,7 @@ class TallyModel(Model):
 
         If `allow_incomplete` is true, too few rows are an error only when a prediction is requested.
         """
-        self._waiting: TooFewRows | None = None
+        self._waiting = None
         try:
             self._estimate()
         except TooFewRows as reason:
@@ -323,33 +355,75 @@ class TallyModel(Model):
                 raise
             self._waiting = reason
 
-    def _retype_empty_columns(self, other: Schema) -> None:
-        """Give a column with only missing values so far the type that it has in `other`."""
-        unknown = {
+    def _retype_by(self, part: Memory | EnginePart) -> None:
+        """Give columns without a value so far the types that they have in a part; its ordered values must agree."""
+        frame = part.matched(self.schema_)
+        new = [name for name in part.frame.columns if name not in self.schema_] if part.frame.named else []
+        if new:
+            raise TableError(
+                f"The model has no column{'s' * (len(new) > 1)} {listed(new)}: the first rows did not have "
+                f"{'them' if len(new) > 1 else 'it'}.",
+                hint="pass the same columns with all rows, and None for missing values; or drop the column.",
+            )
+        inferred = self._infer_schema(frame)
+        for a in self.schema_.attributes:
+            other = inferred[a.name]
+            if isinstance(a, Ordinal) and isinstance(other, Ordinal) and other.values and not other.grows:
+                a.join(other)
+        self._retype_empty_columns(
+            inferred, lambda name: isinstance(part, EnginePart) or has_values(frame.columns[name])
+        )
+
+    def _retype_empty_columns(self, other: Schema, known: Callable[[str], bool]) -> None:
+        """Give a column without a value so far the type that it has in `other`, if it is `known` there.
+
+        If a column has no values in either of them, a type that follows from its dtype is preferred to none.
+        """
+        retyped = {
             a.name: other[a.name]
             for a in self.schema_.attributes
-            if self._is_unknown(a) and a.name in other and not isinstance(other[a.name], type(a))
+            if a.name in other and other[a.name] != a and self._is_unknown(a)
+            if is_untyped(a) or known(a.name)
         }
-        if not unknown:
+        if not retyped:
             return
-        self.schema_ = Schema(unknown.get(a.name, a) for a in self.schema_.attributes)
-        fresh = blank_tallies(self._terms(self.schema_, self.target_.name), self.target_)
-        for name, blank in fresh.items():
-            kept = self.tallies_.get(name)
-            if isinstance(blank, Scatter | Rows):  # the values of the retyped column are missing in it
-                kept = replace(self.tallies_[name], of=blank.of)
-            fresh[name] = kept if type(kept) is type(blank) else blank
-        self.tallies_ = fresh
+        self._set_schema(Schema(retyped.get(a.name, a) for a in self.schema_.attributes))
+        blanks = blank_tallies(self._terms(self.schema_, self.target_.name), self.target_)
+        old = self.tallies_
+        self.tallies_ = {name: self._retyped(old.get(name), blank, retyped) for name, blank in blanks.items()}
+
+    def _set_schema(self, schema: Schema) -> None:
+        """Replace the schema by one with other types."""
+        self.schema_ = schema
+
+    def _retyped(self, kept: Any, blank: Any, types: Mapping[str, Any]) -> Any:
+        """Return a tally after the type of a column without values has changed."""
+        if isinstance(blank, Scatter | Rows):  # the values of the retyped column are missing in it
+            return replace(kept, of=blank.of)
+        if type(kept) is type(blank):
+            return kept.within(types)
+        if isinstance(blank, Counts) and blank.axes[:-1] in ((), (self.target_,)):  # missing in all rows so far
+            cells, rows = blank.filled, self.tallies_[self.target_.name].filled
+            cells = cells.astype(rows.dtype)
+            cells[..., -1] = rows if cells.ndim > 1 else rows.sum()
+            return replace(blank, cells=cells)
+        return blank
 
     def _is_unknown(self, a: Any) -> bool:
-        """Return whether all values of an attribute have been missing so far."""
-        return type(a) is Nominal and bool(a.grows) and not a.values
+        """Return whether all values of an attribute have been missing so far, so that its type may change."""
+        if not isinstance(a, Numeric):
+            return is_untyped(a)
+        tallies = getattr(self, "tallies_", {})
+        terms = [term for term in self._terms(self.schema_, self.target_.name) if a.name in term.columns]
+        counted = [tallies[term.key] for term in terms if type(term.derived) is not Absent and term.key in tallies]
+        return bool(counted) and not any(tally._has_values(a.name) for tally in counted)
 
     def _first_target(self, name: str) -> Nominal:
-        if not getattr(self, "_expected", None):
-            return Nominal(name, grows=True)
-        expected = tuple(sorted(self._expected))
-        return Nominal(name, expected, grows=True, fixed=expected)
+        target = Nominal(name, grows=True)
+        if "_expected" not in vars(self):
+            return target
+        target = target.learn(self._expected, occurring=True)
+        return replace(target, fixed=target.values)
 
     def _matching_target(self, known: bool) -> Nominal:
         if known != getattr(self, "_known_target", True):
@@ -397,9 +471,22 @@ class TallyModel(Model):
         if state.get("library") in ("pandas", "polars", "pyarrow", "mapping"):
             self._library = state["library"]
         attributes: dict[str, Any] = {a.name: a for a in (*self.schema_.attributes, self.target_)}
-        attributes |= {part.key: part.of for part in self._terms(self.schema_, self.target_.name)}
+        terms = self._terms(self.schema_, self.target_.name)
+        attributes |= {part.key: part.of for part in terms}
         self.tallies_ = {name: tally_from(data, attributes) for name, data in state["tallies"].items()}
+        check_tallies(self.tallies_, blank_tallies(terms, self.target_))
+        self._check_classes()
         self._estimate()
+
+    def _check_classes(self) -> None:
+        """Raise ValueError if a tally of a file has more rows of a class than the class counts."""
+        classes = self.tallies_[self.target_.name].table.astype(np.float64)
+        if classes.sum() <= 0:
+            raise ValueError("no class has any rows")
+        for name, tally in self.tallies_.items():
+            weights = tally.of_classes[: len(classes)]
+            if (weights > classes + 1e-6 * classes.sum()).any():
+                raise ValueError(f"{name!r} has more rows of a class than the class has")
 
     def _release(self) -> None:
         """Free memory that was only needed for the estimation."""

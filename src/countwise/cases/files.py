@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,7 +25,8 @@ from countwise.cases.similarities import (
 from countwise.cases.taxonomy import TaxonomySimilarity
 from countwise.cases.values import LabeledGraph
 from countwise.errors import ModelFileError, OptionError, did_you_mean, listed
-from countwise.jsonfile import MAX_BYTES, enveloped, limit_depth, plain, read_checked, revived, write_whole
+from countwise.filewriter import write_whole
+from countwise.jsonfile import plain, read_checked, revived, sealed
 
 if TYPE_CHECKING:
     from countwise.cases.base import CaseBase
@@ -65,20 +65,7 @@ def save_base(base: CaseBase, path: str | os.PathLike[str]) -> None:
         "rules": [rule.name for rule in base._rules],
         "cases": [plain([c.id, c.problem, c.solution, c.outcome, c.notes]) for c in base._store.cases.values()],
     }
-    body = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    try:
-        data = enveloped(body)
-    except UnicodeEncodeError:
-        raise ModelFileError(
-            "The case base contains a string that is not valid Unicode (a lone surrogate) and cannot be saved."
-        ) from None
-    if len(data) > MAX_BYTES:
-        raise ModelFileError(
-            f"The case base has {len(data):,} bytes; a file may have at most {MAX_BYTES:,}.",
-            hint="forget some cases.",
-        )
-    limit_depth(data.decode(), place)
-    write_whole(place, data)
+    write_whole(place, sealed(content, place))
 
 
 def load_base(

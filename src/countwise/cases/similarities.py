@@ -285,7 +285,8 @@ class NumberSimilarity(Similarity):
                 "The range of this NumberSimilarity is not known outside a case base.",
                 hint="pass it: NumberSimilarity(range).",
             )
-        return self.range if isinstance(self.range, tuple) else (self.range, self.range)
+        less, more = self.range if isinstance(self.range, tuple) else (self.range, self.range)
+        return float(less), float(more)
 
     def between(self, asked: Any, found: Any) -> float:
         """Return 1 minus the difference divided by the range, but at least 0."""

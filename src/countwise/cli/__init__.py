@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
+import contextlib
 import importlib
+import io
+import os
 import sys
 import warnings
 from collections.abc import Callable
@@ -10,6 +14,9 @@ from functools import wraps
 from typing import Any
 
 import click
+
+from countwise.cli._common import echo
+from countwise.errors import CountwiseError, CountwiseWarning
 
 __all__ = ["main"]
 
@@ -82,8 +89,6 @@ def _with_options_in_hints(run: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return run(*args, **settings)
         except ValueError as error:
-            from countwise.errors import CountwiseError
-
             if not isinstance(error, CountwiseError):
                 raise
             from countwise.cli._hints import message_with_options, with_options
@@ -98,18 +103,23 @@ def _with_options_in_hints(run: Callable[..., Any]) -> Callable[..., Any]:
 def main(args: list[str] | None = None) -> None:
     """Run the command line and exit with 0 (success), 1 (error in data), 2 (wrong usage) or 130 (interrupted)."""
     warnings.showwarning = _note
+    _accept_any_character()
     try:
         status = group.main(args=args, prog_name="countwise", standalone_mode=False)
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except click.exceptions.Exit as leave:
         status = leave.exit_code
     except click.ClickException as error:
-        error.show()
+        shown = io.StringIO()
+        error.show(shown)
+        echo(shown.getvalue().rstrip("\n"), err=True)
         status = error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        click.echo("Interrupted.", err=True)
+        echo("Interrupted.", err=True)
         status = 130
     except BrokenPipeError:
-        sys.stderr.close()  # the program that reads the output has ended
+        _discard_output()  # the program that reads the output has ended
         status = 0
     except Exception as error:
         status = _failed(error)
@@ -118,26 +128,57 @@ def main(args: list[str] | None = None) -> None:
 
 def _failed(error: Exception) -> int:
     """Print an error of the data or the files in one line; re-raise any other error with its traceback."""
-    from countwise.errors import CountwiseError
-
     if isinstance(error, CountwiseError):
-        click.echo(f"Error: {error}".replace("\n", " "), err=True)
+        echo(f"Error: {error}".replace("\n", " "), err=True)
         return 1
     if isinstance(error, MemoryError):
-        click.echo("Error: Not enough memory for this table.", err=True)
+        echo("Error: Not enough memory for this table.", err=True)
         return 1
     if isinstance(error, OSError):
-        click.echo(f"Error: {error.filename or 'file'}: {error.strerror or error}.", err=True)
+        echo(f"Error: {error.filename or 'standard output'}: {error.strerror or error}.".replace("\n", " "), err=True)
+        _discard_output()
         return 1
     raise error
 
 
-def _note(message: Any, category: Any, filename: str, lineno: int, file: Any = None, line: Any = None) -> None:
-    from countwise.errors import CountwiseWarning
+def _discard_output() -> None:
+    """Drop what cannot be written to standard output, so that Python does not try again when it ends."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        sys.stdout.flush()
+        return
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
+
+# How characters are written on a terminal that does not have them; all others become escapes such as \u2192.
+_INSTEAD = {
+    "→": "->", "←": "<-", "−": "-", "–": "-", "·": "*", "×": "x", "≤": "<=", "≥": ">=", "≠": "!=", "≈": "~",
+    "…": "...", "√": "sqrt", "∞": "inf", "Σ": "sum", "∏": "prod", "Π": "prod", "φ": "phi", "μ": "mu", "σ": "sigma",
+    "λ": "lambda", "θ": "theta", "α": "alpha", "β": "beta", "χ": "chi", "δ": "delta", "Δ": "delta", "²": "^2",
+    "∧": "and", "∨": "or", "├": "|", "│": "|", "└": "`", "─": "-", "█": "#", "•": "*", "’": "'", "“": '"', "”": '"',
+}  # fmt: skip
+
+
+def _replaced(error: UnicodeError) -> tuple[str, int]:
+    """Return a replacement for characters that the encoding of a terminal does not have."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end]
+    return "".join(_INSTEAD.get(c) or c.encode("ascii", "backslashreplace").decode() for c in text), error.end
+
+
+def _accept_any_character() -> None:
+    """Make sure that no character raises an error when it is printed, whatever the encoding of the terminal."""
+    codecs.register_error("countwise", _replaced)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="countwise")
+
+
+def _note(message: Any, category: Any, filename: str, lineno: int, file: Any = None, line: Any = None) -> None:
     if issubclass(category, CountwiseWarning):
         from countwise.cli._hints import with_options
 
         context = click.get_current_context(silent=True)
         text = str(message) if context is None else with_options(str(message), context)
-        click.echo(f"Note: {text}", err=True)
+        echo(f"Note: {text}", err=True)

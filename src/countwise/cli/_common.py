@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import csv
+import errno
 import io
 import math
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from countwise.errors import OptionError, ReadError, SchemaError, did_you_mean, listed
+from countwise.errors import ModelFileError, OptionError, ReadError, SchemaError, did_you_mean, listed, printable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,14 +23,18 @@ if TYPE_CHECKING:
 __all__ = [
     "chart_look",
     "chunks",
+    "csv_writer",
     "dialect_option",
     "drop_option",
+    "echo",
+    "echo_data",
     "echo_json",
     "echo_table",
     "existing",
     "json_option",
     "left",
     "network_from",
+    "note_unseen",
     "one_or_named",
     "output_file",
     "pairs",
@@ -36,9 +42,13 @@ __all__ = [
     "predictor_from",
     "progress_bar",
     "refuse_same",
+    "refuse_unknown",
     "row_from",
+    "row_weights",
     "rows_of_grid",
+    "schema_with_target",
     "shown",
+    "table_of",
     "tables",
     "terminal_width",
     "title",
@@ -48,12 +58,15 @@ __all__ = [
 ]
 
 
+_STANDARD_OUTPUT = "standard output"
+_SUSPECT = frozenset("'=+-@\t\r")  # how formulas begin
+
 types_option = click.option(
     "--types",
     multiple=True,
     metavar="COLUMN=TYPE",
-    help="Type of a column: nominal, ordinal (in numerical or alphabetical order), numeric, count, text or boolean. "
-    "By default, types are inferred from the values. Can be repeated, or separated by commas.",
+    help="Type of a column: nominal, ordinal (in numerical or alphabetical order), numeric, date, count, text or "
+    "boolean. By default, types are inferred from the values. Can be repeated, or separated by commas.",
 )
 weights_option = click.option("--weights", metavar="COLUMN", help="Column with the weight of each row.")
 drop_option = click.option(
@@ -172,39 +185,144 @@ def progress_bar(title: str, total: int | None = None) -> Iterator[None]:
     """Show a progress bar if standard error is a terminal and the work takes more than a second."""
     from countwise.progress import bar
 
-    with bar(title, total) if sys.stderr.isatty() else nullcontext():
+    with bar(title, total) if sys.stderr is not None and sys.stderr.isatty() else nullcontext():
         yield
 
 
+def echo(text: str = "", *, err: bool = False) -> None:
+    """Print text on the terminal, with control characters escaped; data is printed by `echo_data`."""
+    if err:
+        click.echo(printable(text), err=True)
+        return
+    with _named_errors():
+        click.echo(printable(text), file=_standard_output())
+
+
+def echo_data(text: str) -> None:
+    """Print data that another program may read, such as SQL: unchanged, unless a terminal shows it."""
+    with output_file("-") as out:
+        out.write(f"{text}\n")
+
+
 def echo_json(value: Any) -> None:
-    """Print plain data as JSON."""
+    """Print plain data as JSON; characters that could change a terminal are written as JSON escapes."""
     import json
 
-    click.echo(json.dumps(value, ensure_ascii=False, indent=2, default=str))
+    text = json.dumps(value, ensure_ascii=False, indent=2, default=str)
+    echo_data(re.sub(r"[^ -~\n]", lambda c: c[0] if printable(c[0]) == c[0] else json.dumps(c[0])[1:-1], text))
 
 
 def echo_table(columns: Mapping[str, list[Any]]) -> None:
     """Print a table, wrapped to the width of the terminal."""
     from countwise.working import Grid
 
-    click.echo(Grid(columns).text(terminal_width()))
+    echo(Grid(columns).text(terminal_width()))
+
+
+def _standard_output() -> Any:
+    """Return standard output; raise an error if it is closed."""
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, "it is closed", _STANDARD_OUTPUT)
+    return sys.stdout
+
+
+@contextmanager
+def _named_errors() -> Iterator[None]:
+    """Name standard output in the errors of writing to it; a reader that has ended ends the command."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise click.exceptions.Exit(0) from None
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, _STANDARD_OUTPUT) from None
+
+
+class _DataStream:
+    """Standard output for data: the text in UTF-8, or with control characters escaped if a terminal shows it."""
+
+    def __init__(self) -> None:
+        self._out = _standard_output()
+        self._raw = None if self._out.isatty() else getattr(self._out, "buffer", None)
+
+    def write(self, text: str) -> int:
+        with _named_errors():
+            if self._raw is None:
+                self._out.write(printable(text) if self._out.isatty() else text)
+            else:
+                self._out.flush()  # what was printed before comes first
+                self._raw.write(_utf8(text))
+        return len(text)
+
+    def flush(self) -> None:
+        (self._raw or self._out).flush()
+
+
+def _utf8(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise ModelFileError(
+            f"The text has {text[error.start]!r}, a lone surrogate, which UTF-8 cannot represent.",
+            hint="rename the values with such characters.",
+        ) from None
 
 
 @contextmanager
 def output_file(path: str, not_over: Iterable[str | Path] = ()) -> Iterator[Any]:
     """Open standard output for "-", or a file that is written only if the command succeeds."""
     if path == "-":
-        yield sys.stdout
-        sys.stdout.flush()
+        out = _DataStream()
+        yield out
+        with _named_errors():
+            out.flush()
         return
     refuse_same(path, not_over)
     text = io.StringIO(newline="")
     yield text
-    from pathlib import Path
+    from countwise.filewriter import write_whole
 
-    from countwise.modelfile import write_whole
+    write_whole(path, _utf8(text.getvalue()))
 
-    write_whole(Path(path), text.getvalue().encode())
+
+class csv_writer:  # noqa: N801 - used like the writer of the csv module
+    """Writer of CSV rows.
+
+    A text that a spreadsheet would run as a formula gets a leading apostrophe, which the reader of Countwise removes;
+    `raw` leaves it out. A text with a carriage return is quoted, which the csv module of Python 3.12 does not do.
+    """
+
+    def __init__(self, out: Any, *, raw: bool = False) -> None:
+        self._plain = csv.writer(out, lineterminator="\n")
+        self._quoted = csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_ALL)
+        self._raw, self._guarded = raw, False
+
+    def writerow(self, cells: Iterable[Any]) -> None:
+        """Write one row."""
+        row, quoted = [], False
+        for cell in cells:
+            if isinstance(cell, str):
+                cell = self._guard(cell) if cell[:1] in _SUSPECT else cell
+                quoted = quoted or "\r" in cell
+            row.append(cell)
+        (self._quoted if quoted else self._plain).writerow(row)
+
+    def writerows(self, rows: Iterable[Iterable[Any]]) -> None:
+        """Write several rows."""
+        for row in rows:
+            self.writerow(row)
+
+    def _guard(self, text: str) -> str:
+        from countwise.io.spreadsheets import guarded
+
+        found = text if self._raw else guarded(text)
+        if found is not text and not self._guarded:
+            self._guarded = True
+            echo(
+                f"Note: Texts that a spreadsheet would run as formulas, such as {text!r}, are written with a leading "
+                "apostrophe; countwise removes it when it reads the file.",
+                err=True,
+            )
+        return found
 
 
 def refuse_same(path: str, others: Iterable[str | Path]) -> None:
@@ -218,7 +336,7 @@ def terminal_width() -> int | None:
     """Return the width of the terminal; None if the output is not a terminal."""
     import shutil
 
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    return shutil.get_terminal_size().columns if _standard_output().isatty() else None
 
 
 def existing(path: str) -> Path:
@@ -242,27 +360,85 @@ def title(files: Sequence[Path]) -> str:
     return str(files[0]) if len(files) == 1 else f"{len(files)} files"
 
 
-def left(names: Iterable[str], target: str | None, drop: tuple[str, ...], files: Sequence[Path]) -> list[str]:
-    """Return the columns without dropped ones; raise an error if the target or a dropped column does not exist."""
-    names = list(names)
-    drop = tuple(name for one in drop for name in ([one] if one in names else one.split(",")))
-    for name in (*drop, *([target] if target else ())):
+def refuse_unknown(given: Iterable[str], names: Collection[str], files: Sequence[Path]) -> None:
+    """Raise an error if a column that an option names does not exist."""
+    for name in given:
         if name not in names:
             raise ReadError(
                 f"{files[0]} has no column {name!r}.",
                 hint=did_you_mean(name, names) or f"use one of {listed(names)}.",
             )
+
+
+def left(names: Iterable[str], target: str | None, drop: tuple[str, ...], files: Sequence[Path]) -> list[str]:
+    """Return the columns without dropped ones; raise an error if the target or a dropped column does not exist."""
+    names = list(names)
+    drop = tuple(name for one in drop for name in ([one] if one in names else one.split(",")))
+    refuse_unknown((*drop, *([target] if target else ())), names, files)
     if target in drop:
         raise click.UsageError(f"--drop must not contain the target {target!r}.")
     return [name for name in names if name not in drop]
 
 
-def chunks(files: Sequence[Path], target: str | None, drop: tuple[str, ...], rows: int = 65536) -> Any:
-    """Read the table in chunks, without the dropped columns."""
-    from countwise.io.readers import read_pieces
+def row_weights(files: Sequence[Path], weights: str | None) -> str | None:
+    """Return the column of --weights, or else that of the instance weights of ARFF files."""
+    from countwise.io.readers import instance_weights
 
-    for chunk in read_pieces(files, rows=rows):
-        yield {name: chunk[name] for name in left(chunk, target, drop, files)}
+    if weights is None and (weights := instance_weights(files)) is not None:
+        click.echo(f"Note: The instance weights of {title(files)} are used.", err=True)
+    return weights
+
+
+def chunks(
+    files: Sequence[Path],
+    target: str | None,
+    drop: tuple[str, ...],
+    rows: int = 65536,
+    types: Any = None,
+    weights: str | None = None,
+) -> Any:
+    """Read the table in chunks, without the dropped columns; `types` are declared types or a schema."""
+    from countwise.data.schema import field_types
+    from countwise.io.readers import column_names, read_pieces
+
+    kept = left(column_names(files), target, drop, files)
+    if weights is not None and weights not in kept:
+        kept.append(weights)
+    types = {**field_types(types), **({} if weights is None else {weights: "numeric"})}
+    for chunk in read_pieces(files, rows=rows, types=types, needed=kept):
+        yield {name: chunk[name] for name in kept if name in chunk}
+
+
+def table_of(
+    files: Sequence[Path], target: str | None, drop: tuple[str, ...], types: Any = None, weights: str | None = None
+) -> dict[str, Any]:
+    """Read the whole table, without the dropped columns; `types` are declared types or a schema."""
+    return dict(next(chunks(files, target, drop, sys.maxsize, types, weights)))
+
+
+def note_unseen(schema: Any, chunk: Mapping[str, Any]) -> None:
+    """Print a note about nominal columns of which no value was seen in training."""
+    from countwise.data.attributes import Nominal
+    from countwise.data.frames import frame_of
+
+    known = [a for a in schema.values() if isinstance(a, Nominal) and a.name in chunk]
+    for a, column in zip(known, frame_of({a.name: chunk[a.name] for a in known}).columns.values(), strict=True):
+        codes = a.encode(column)
+        present = codes != a.missing
+        if present.any() and (codes[present] == a.unseen).all():
+            values = dict.fromkeys(str(value) for value in chunk[a.name][present][:100])
+            click.echo(
+                f"Note: No value of {a.name!r} was seen in training ({listed(values, 3)}); the column is ignored.",
+                err=True,
+            )
+
+
+def schema_with_target(fitted: Any, target: str | None = None) -> dict[str, Any]:
+    """Return the attributes of a fitted model and of its target, which may have another name in a file."""
+    found = dict(fitted.schema_)
+    if hasattr(fitted, "target_"):
+        found[target or fitted.target_.name] = fitted.target_
+    return found
 
 
 def chart_look() -> dict[str, Any]:
@@ -270,7 +446,7 @@ def chart_look() -> dict[str, Any]:
     from countwise.working.charts import supports_unicode
 
     width = terminal_width()
-    return {"width": min(width or 72, 72), "unicode": supports_unicode(sys.stdout.encoding)}
+    return {"width": min(width or 72, 72), "unicode": supports_unicode(_standard_output().encoding)}
 
 
 def plain(value: Any) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from countwise.cli._common import chunks, left, progress_bar, title
+from countwise.cli._common import chunks, echo, left, progress_bar, title
 from countwise.errors import CountwiseError, OptionError, ReadError, RowsRefused
 
 __all__ = ["LARGE", "LEAST", "guarded", "refuse_too_large", "rows_per_chunk", "size", "size_text", "trained"]
@@ -131,7 +131,7 @@ def trained(
         except (RowsRefused, ReadError) as error:
             if engine == "duckdb":
                 raise _with_options(error) from None
-            click.echo(f"Note: DuckDB cannot train this model; it is trained in memory. {error.message}", err=True)
+            echo(f"Note: DuckDB cannot train this model; it is trained in memory. {error.message}", err=True)
     return _in_chunks(model, files, target, drop, weights, memory)
 
 
@@ -174,7 +174,8 @@ def _in_chunks(
         refuse_too_large(type(model).__name__, files, columns, memory)
     rows = rows_per_chunk(columns, memory)
     with progress_bar(f"Reading {title(files)}"):
-        model.fit(guarded(chunks(files, target, drop, rows), memory), target, sample_weight=weights)
+        parts = guarded(chunks(files, target, drop, rows, model.types, weights), memory)
+        model.fit(parts, target, sample_weight=weights)
     return f"Trained in memory, {'all rows at once' if whole else f'in chunks of at most {rows:,} rows'}."
 
 
@@ -200,9 +201,11 @@ def _relation(
         raise OptionError("DuckDB is not installed.", hint="install it with pip install 'countwise[data]'.") from None
     from countwise._kernels.threads import thread_count
     from countwise.io.parquet import duckdb_cells, parquet_families
+    from countwise.io.readers import column_names
 
-    families = parquet_families(files)
-    cells = duckdb_cells({name: families[name] for name in left(families, target, drop, files)})
+    kept = left(column_names(files), target, drop, files)
+    families = parquet_families(files, kept)
+    cells = duckdb_cells({name: families[name] for name in kept})
     with tempfile.TemporaryDirectory(prefix="countwise-") as spare:
         config: dict[str, Any] = {"threads": thread_count(), "temp_directory": spare}
         if memory is not None:

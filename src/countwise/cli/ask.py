@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from countwise.cli._common import echo_json, json_option, network_from, output_file, pairs
+from countwise.cli._common import echo, echo_json, json_option, network_from, output_file, pairs
 
 __all__ = ["command"]
 
@@ -71,20 +71,20 @@ def command(
 
         with output_file(svg, (model,)) as out:
             out.write(draw_network(fitted, known))
-        click.echo(f"Written to {svg}", err=svg == "-")
+        echo(f"Written to {svg}", err=svg == "-")
     elif most_probable:
         found = fitted.most_probable_explanation(known)
-        echo_json(found) if as_json else click.echo("\n".join(f"{name} = {value}" for name, value in found.items()))
+        echo_json(found) if as_json else echo("\n".join(f"{name} = {value}" for name, value in found.items()))
     elif explain:
         _explained(fitted, nodes, known, as_json)
     elif not nodes:
         every = fitted.marginals(known)
-        echo_json({k: _plain(v) for k, v in every.items()}) if as_json else click.echo(
+        echo_json({k: _plain(v) for k, v in every.items()}) if as_json else echo(
             "\n\n".join(str(result) for name, result in every.items() if name not in known)
         )
     else:
         result = fitted.query(nodes[0] if len(nodes) == 1 else nodes, known, method=method, n=n)
-        echo_json(_plain(result)) if as_json else click.echo(str(result))
+        echo_json(_plain(result)) if as_json else echo(str(result))
 
 
 def _explained(fitted: Any, nodes: tuple[str, ...], known: dict[str, Any], as_json: bool) -> None:
@@ -93,7 +93,7 @@ def _explained(fitted: Any, nodes: tuple[str, ...], known: dict[str, Any], as_js
     if not nodes:
         raise click.UsageError("--explain needs at least one node.")
     working = explain_elimination(fitted._net(), nodes[0] if len(nodes) == 1 else nodes, fitted._evidence(known))
-    echo_json(working.to_dict()) if as_json else click.echo(str(working))
+    echo_json(working.to_dict()) if as_json else echo(str(working))
 
 
 def _typed(fitted: Any, texts: dict[str, str]) -> dict[str, Any]:

@@ -105,10 +105,11 @@ def command(
             "A supervised method needs the target: add -y COLUMN, or use --method equal_frequency."
         )
     warnings.filterwarnings("ignore", message=".* a single bin")  # the report says so
+    weights = _common.row_weights(files, weights)
     with _common.progress_bar(f"Reading {file}"):
-        cutter.fit(_common.chunks(files, target, drop), target, sample_weight=weights)
+        cutter.fit(_common.chunks(files, target, drop, types=known, weights=weights), target, sample_weight=weights)
     if table is not None:
-        click.echo(cutter.to_sql(table, dialect, keep=[] if target is None else [target]) + ";")
+        _common.echo_data(cutter.to_sql(table, dialect, keep=[] if target is None else [target]) + ";")
         return
     reports = [cutter.report(name) for name in cutter.edges_]
     if as_json:
@@ -117,11 +118,11 @@ def command(
         )
     elif output != "-":
         shown = [report.text(_common.terminal_width()) for report in reports]
-        click.echo("\n\n".join(shown) or f"{file} has no numeric column.")
+        _common.echo("\n\n".join(shown) or f"{file} has no numeric column.")
     if output is not None:
         _write(cutter, files, output)
         if output != "-":
-            click.echo(f"\nWritten to {output}", err=as_json)
+            _common.echo(f"\nWritten to {output}", err=as_json)
 
 
 def _check(
@@ -170,14 +171,13 @@ def _edges(rule: str) -> Any:
 
 def _write(cutter: Any, files: Sequence[Path], output: str) -> None:
     """Write the discretized table as CSV, chunk by chunk."""
-    import csv
-
     from countwise.data.frames import is_missing
+    from countwise.data.schema import field_types
     from countwise.io.readers import read_pieces
 
     with _common.output_file(output, files) as out:
-        writer = csv.writer(out)
-        for number, chunk in enumerate(read_pieces(files)):
+        writer = _common.csv_writer(out)
+        for number, chunk in enumerate(read_pieces(files, types=field_types(cutter.schema_))):
             binned = cutter.transform({name: chunk[name] for name in cutter.schema_})
             columns = {name: binned.get(name, column) for name, column in chunk.items()}
             if number == 0:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 import click
 
@@ -83,14 +82,11 @@ def command(
       countwise compare credit.csv -y Status --only "naive bayes" --only lda
     """
     from countwise.evaluation.compare import compare
-    from countwise.io.readers import read
 
     files = _common.tables(file)
-    frame: dict[str, Any] = dict(read(file))
-    kept = _common.left(frame, target, drop, files)
     known = _common.types_from(files, types, target, (*drop, target))
     found = compare(
-        {name: frame[name] for name in kept},
+        _common.table_of(files, target, drop, known),
         target,
         only=_split(only),
         without=_split(without),
@@ -105,11 +101,11 @@ def command(
     if as_json:
         _common.echo_json({"file": file, "target": target, **found.to_dict()})
     else:
-        click.echo(f"{target} of {file}: {found}")
+        _common.echo(f"{target} of {file}: {found}")
     if found.partial:
         waiting = sum(why.startswith("interrupted") for why in found.skipped.values())
         learners = "1 learner was" if waiting == 1 else f"{waiting} learners were"
-        click.echo(f"Interrupted: {learners} not evaluated.", err=True)
+        _common.echo(f"Interrupted: {learners} not evaluated.", err=True)
         raise SystemExit(130)
     if found.best is None:
         raise SystemExit(1)

@@ -114,7 +114,8 @@ def command(
     learners = _learners(kinds or ({"k": "neighbors", "widths": "parzen"}.get(over or "", "naive-bayes"),), options,
                          declared)  # fmt: skip
     with _common.progress_bar(f"Curve of {file}"):
-        curve = _made(learners, _table(files, target, drop), target, over, tried, sizes, repeats, score, seed)
+        table = _common.table_of(files, target, drop, declared)
+        curve = _made(learners, table, target, over, tried, sizes, repeats, score, seed)
     if output is not None:
         _write(curve, output)
     if as_json:
@@ -129,13 +130,6 @@ def _refuse_idle(over: str | None, *names: str) -> None:
     for name in names if over is not None else ():
         if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
             raise click.UsageError(f"--{over} cannot be combined with --{name}.")
-
-
-def _table(files: list[Path], target: str, drop: tuple[str, ...]) -> dict[str, Any]:
-    from countwise.io.readers import read
-
-    frame = read(files if len(files) > 1 else files[0])
-    return {name: frame[name] for name in _common.left(frame, target, drop, files)}
 
 
 def _made(
@@ -217,13 +211,11 @@ def _write(curve: Any, output: str) -> None:
     """Write a plot or a table; the file is written only if nothing fails."""
     import io
 
-    from countwise.modelfile import write_whole
+    from countwise.filewriter import write_whole
 
     if output.lower().endswith(".csv"):
-        import csv
-
         with _common.output_file(output) as out:
-            writer = csv.writer(out, lineterminator="\n")
+            writer = _common.csv_writer(out)
             writer.writerow(curve.frame)
             writer.writerows(curve.frame.rows())
         return
@@ -232,7 +224,7 @@ def _write(curve: Any, output: str) -> None:
     pyplot().switch_backend("Agg")  # no window is needed
     picture = io.BytesIO()
     curve.plot().figure_.savefig(picture, format=Path(output).suffix[1:].lower(), dpi=150)
-    write_whole(Path(output), picture.getvalue())
+    write_whole(output, picture.getvalue())
 
 
 def _print_learning(curve: Any) -> None:
@@ -250,7 +242,7 @@ def _print_learning(curve: Any) -> None:
     sizes = curve.train_sizes
     chart = line_chart(series, x_label="training rows", log_x=bool(sizes[-1] > 20 * sizes[0]), **_common.chart_look())
     _common.echo_table({name: [_common.shown(cell) for cell in cells] for name, cells in summary.items()})
-    click.echo(f"\n{chart}")
+    _common.echo(f"\n{chart}")
 
 
 def _print_setting(curve: Any) -> None:
@@ -270,7 +262,7 @@ def _print_setting(curve: Any) -> None:
         best = f"Best {curve.param_name}: {number(curve.best)} by {curve.scoring}{curve.edge}"
     else:
         best = f"No best {curve.param_name}: each gives some held-out row probability 0. Try larger values."
-    click.echo(f"\n{chart}\n{best}")
+    _common.echo(f"\n{chart}\n{best}")
 
 
 def _learning_json(curve: Any) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import time
 
 import click
 
-from countwise.cli._common import terminal_width
+from countwise.cli._common import echo, terminal_width
 
 __all__ = ["command"]
 
@@ -29,16 +29,16 @@ def command(output: str) -> None:
 
     penguins = samples.load("penguins")
     missing = sum(sum(v is None or v != v for v in column) for column in penguins.frame.values())
-    click.echo(f"{penguins.description}")
-    click.echo(f"{len(penguins.y)} rows, {len(penguins.X)} attributes, {missing} missing values.\n")
+    echo(f"{penguins.description}")
+    echo(f"{len(penguins.y)} rows, {len(penguins.X)} attributes, {missing} missing values.\n")
     model = NaiveBayesClassifier().fit(penguins.frame, penguins.target)
     save(model, output)
-    click.echo("Prediction for a penguin whose sex and flipper length are missing:\n")
+    echo("Prediction for a penguin whose sex and flipper length are missing:\n")
     bird = [{"island": "Dream", "bill_length_mm": 45.2, "bill_depth_mm": 17.8, "flipper_length_mm": None,
              "body_mass_g": 3950, "sex": None, "year": 2009}]  # fmt: skip
-    click.echo(model.explain(bird).text(terminal_width()))
+    echo(model.explain(bird).text(terminal_width()))
     right = (model.predict(penguins.X) == penguins.y).mean()
-    click.echo(f"\nAccuracy on the training rows: {right:.1%}. The model is saved in {output}. Next:")
-    click.echo(f"  countwise show {output}")
-    click.echo(f"  countwise explain {output} --set island=Dream,bill_length_mm=45.2,body_mass_g=3950")
-    click.echo(f"\nDone in {time.perf_counter() - started:.1f} s (kernels: {_kernels.LEVEL}).")
+    echo(f"\nAccuracy on the training rows: {right:.1%}. The model is saved in {output}. Next:")
+    echo(f"  countwise show {output}")
+    echo(f"  countwise explain {output} --set island=Dream,bill_length_mm=45.2,body_mass_g=3950")
+    echo(f"\nDone in {time.perf_counter() - started:.1f} s (kernels: {_kernels.LEVEL}).")

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from countwise.cli._common import echo_json, pairs, predictor_from, row_from, terminal_width
+from countwise.cli._common import echo, echo_data, echo_json, pairs, predictor_from, row_from, terminal_width
 
 __all__ = ["command"]
 
@@ -64,24 +64,27 @@ def command(
     if bool(settings) == (file is not None):
         raise click.UsageError("Use either --set NAME=VALUE, or FILE with --row N.")
     fitted = predictor_from(model)
-    rows = row_from(fitted.schema_, pairs(settings, "--set")) if settings else _row(file, row or 0)
+    rows = row_from(fitted.schema_, pairs(settings, "--set")) if settings else _row(file, row or 0, fitted.schema_)
     settings_used = {"changes": changes, "interval": interval or None} if hasattr(fitted, "predict_interval") else {}
     working = fitted.explain(rows, **settings_used)
     if form == "json":
         echo_json(working.to_dict())
+    elif form == "text":
+        echo(working.text(terminal_width()))
     else:
-        click.echo(working.text(terminal_width()) if form == "text" else getattr(working, form)())
+        echo_data(getattr(working, form)())
 
 
-def _row(file: Any, row: int) -> Any:
+def _row(file: Any, row: int, schema: Any) -> Any:
     """Read one row of a file, and nothing after it."""
+    from countwise.data.schema import field_types
     from countwise.errors import TableError
     from countwise.io.readers import read_pieces
 
     if row < 0:
         raise click.UsageError(f"--row must be an integer >= 0, not {row}.")
     before = 0
-    for chunk in read_pieces(file):
+    for chunk in read_pieces(file, types=field_types(schema), needed=list(schema)):
         length = len(next(iter(chunk.values()), ()))
         if row < before + length:
             return {name: column[row - before : row - before + 1] for name, column in chunk.items()}

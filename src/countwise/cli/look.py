@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from countwise.cli import _common
+from countwise.errors import printable
 
 __all__ = ["command"]
 
@@ -28,12 +29,11 @@ def command(file: str, target: str | None, types: tuple[str, ...], as_json: bool
     """
     from countwise.data.frames import frame_of
     from countwise.data.schema import Schema
-    from countwise.io.readers import read
 
     files = _common.tables(file)
-    frame = frame_of(read(files))
-    _common.left(frame.columns, target, (), files)
     declared = _common.types_from(files, types, target)
+    frame = frame_of(_common.table_of(files, target, (), declared))
+    _common.refuse_unknown(_common.pairs(types, "--types"), frame.columns, files)
     schema = Schema.infer(frame, {k: v for k, v in declared.items() if k in frame.columns} or None)
     table = schema.encode(frame)
     described = [_described(a, table[a.name], frame.n_rows) for a in schema.attributes]
@@ -52,12 +52,14 @@ def _described(attribute: Any, column: Any, n_rows: int) -> dict[str, Any]:
 
     entry: dict[str, Any] = {"attribute": attribute.name, "kind": attribute.kind}
     if isinstance(attribute, Nominal):
-        counts = np.bincount(column, minlength=len(attribute.values) + 1)
-        order: Any = np.argsort(-counts[:-1], kind="stable")[:4] if attribute.values else []
-        entry |= {"values": len(attribute.values), "missing": int(counts[len(attribute.values)])}
+        k = len(attribute.values)
+        counts = np.bincount(column, minlength=k + 2)
+        order = np.argsort(-counts[:k], kind="stable")[:4]
+        entry |= {"values": k, "missing": int(counts[k])}
         entry["most"] = ", ".join(f"{attribute.values[v]} {counts[v]}" for v in order)
         entry["watch"] = "an identifier?" if n_rows >= 100 and len(attribute.values) > 0.9 * n_rows else ""
         entry["watch"] = "constant" if len(attribute.values) == 1 else entry["watch"]
+        entry["watch"] = f"{counts[k + 1]} values outside the domain" if counts[k + 1] else entry["watch"]
     elif isinstance(attribute, Numeric):
         x = np.asarray(column, dtype=np.float64)
         known = x[~np.isnan(x)]
@@ -93,22 +95,22 @@ def _target(frame: Any, target: str, declared: dict[str, Any]) -> dict[str, Any]
 
 
 def _print(file: str, n_rows: int, described: list[dict[str, Any]], target: str | None, found: Any) -> None:
-    click.echo(f"{file}: {n_rows} rows, {len(described)} columns\n")
+    _common.echo(f"{file}: {n_rows} rows, {len(described)} columns\n")
     if described:
         heads = {"kind": "type", "most": "summary", "watch": "note"}
         _common.echo_table({heads.get(key, key): [entry[key] for entry in described] for key in described[0]})
     if found is None:
         return
     total = sum(found["classes"].values())
-    click.echo(f"\nTarget {target}:")
+    _common.echo(f"\nTarget {target}:")
     for label, n in found["classes"].items():
-        click.echo(f"  {label}: {n:g} ({n / total:.1%})")
-    click.echo(
+        _common.echo(f"  {printable(label, lines=False)}: {n:g} ({n / total:.1%})")
+    _common.echo(
         f"  Accuracy of always predicting the most frequent class: {max(found['classes'].values()) / total:.1%}"
     )
     if found["left_out"]:
-        click.echo(f"  Rows without a value of {target}, ignored in training: {found['left_out']}")
+        _common.echo(f"  Rows without a value of {target}, ignored in training: {found['left_out']}")
     report = found["absence"]
     if report["attribute"]:
-        click.echo("\nDo missing values depend on the class?")
+        _common.echo("\nDo missing values depend on the class?")
         _common.echo_table(report)

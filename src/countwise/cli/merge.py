@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from countwise.cli._common import refuse_same
+from countwise.cli._common import echo, refuse_same
 
 __all__ = ["command"]
 
@@ -42,7 +42,7 @@ def command(models: tuple[str, ...], output: str) -> None:
         _refuse_different(whole, other, paths[0], path)
         whole = whole + other
     save(whole, output)
-    click.echo(f"Merged {len(paths)} models with {whole.n_rows_} rows.\nWritten to {output}")
+    echo(f"Merged {len(paths)} models with {whole.n_rows_} rows.\nWritten to {output}")
 
 
 def _paths(models: tuple[str, ...]) -> list[str]:

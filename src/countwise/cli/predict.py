@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-import csv
 from typing import Any
 
 import click
 
-from countwise.cli._common import output_file, predictor_from, progress_bar, tables, title
+from countwise.cli._common import (
+    csv_writer,
+    note_unseen,
+    output_file,
+    predictor_from,
+    progress_bar,
+    tables,
+    title,
+)
 
 __all__ = ["command"]
 
@@ -17,29 +24,34 @@ __all__ = ["command"]
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("-o", "--output", default="-", metavar="CSV", help="CSV file to write.  [default: standard output]")
 @click.option("--proba/--no-proba", default=True, show_default=True, help="Also write the probability of each class.")
-def command(model: str, files: tuple[str, ...], output: str, proba: bool) -> None:
+@click.option("--raw", is_flag=True, help="Write classes that begin with =, +, - or @ without an apostrophe.")
+def command(model: str, files: tuple[str, ...], output: str, proba: bool, raw: bool) -> None:
     """Predict the target for each row of FILE and write the predictions as CSV.
 
     The predictions are in the order of the rows. Rows are read in chunks, so FILE can be larger than memory. FILE can
-    be a pattern in quotes.
+    be a pattern in quotes. A class that a spreadsheet would run as a formula, such as =1+1, is written with an
+    apostrophe before it, unless --raw is given; other commands remove it when they read the file.
 
     \b
     Examples:
       countwise predict weather.json days.csv
       countwise predict weather.json 'days/*.parquet' -o predictions.csv
     """
+    from countwise.data.schema import field_types
     from countwise.io.readers import read_pieces
 
     fitted = predictor_from(model)
     found = tables(files)
     with output_file(output, not_over=(*found, model)) as out:
-        writer = csv.writer(out, lineterminator="\n")
+        writer = csv_writer(out, raw=raw)
         proba = proba and hasattr(fitted, "predict_proba")
         head = [fitted.target_.name, *([f"P({c})" for c in fitted.classes_] if proba else [])]
         with progress_bar(f"Reading {title(found)}"):
-            for number, chunk in enumerate(read_pieces(found)):
+            types, needed = field_types(fitted.schema_), list(fitted.schema_)
+            for number, chunk in enumerate(read_pieces(found, types=types, needed=needed)):
                 lines = _lines(fitted, chunk, proba)  # before the header: a bad file must not leave partial output
                 if number == 0:
+                    note_unseen(fitted.schema_, chunk)
                     writer.writerow(head)
                 writer.writerows(lines)
 
@@ -48,8 +60,8 @@ def _lines(model: Any, chunk: Any, proba: bool) -> list[list[Any]]:
     if len(next(iter(chunk.values()), ())) == 0:
         return []
     if not proba:
-        return [[f"{label:.6g}" if isinstance(label, float) else label] for label in model.predict(chunk).tolist()]
-    posterior = model.predict_proba(chunk)
-    # a rule list may abstain, so its prediction is not always the most probable class
-    labels = model.predict(chunk) if hasattr(model, "rules_") else model.classes_[posterior.argmax(axis=1)]
+        return [[label] for label in model.predict(chunk).tolist()]
+    from countwise.base.predictions import predicted_by
+
+    labels, posterior = predicted_by(model, chunk)
     return [[label, *(f"{p:.6g}" for p in row)] for label, row in zip(labels, posterior.tolist(), strict=True)]

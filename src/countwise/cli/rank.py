@@ -109,13 +109,14 @@ def command(
         raise click.UsageError(f"--by {by} needs {'a class as target: remove --number' if number else '--number'}.")
     files = _common.tables(file)
     known = _common.types_from(files, types, target, drop) or None
+    weights = _common.row_weights(files, weights)
     if number:
         n_rows, found = _for_number(file, target, numeric, known, weights, drop)
         found = _ranked(found, by)
     else:
         filters = Filtering(numeric=numeric, nominal=nominal, ordinal=ordinal, types=known)
         with _common.progress_bar(f"Reading {file}"):
-            filters.fit(_common.chunks(files, target, drop), target, weights)
+            filters.fit(_common.chunks(files, target, drop, types=known, weights=weights), target, weights)
         n_rows = filters.n_rows_
         if pmi_of is not None:
             _only(filters, pmi_of)
@@ -138,14 +139,11 @@ def _for_number(
     """Return the scores for a numeric target; they need all rows in memory."""
     from countwise.data.frames import frame_of
     from countwise.feature_selection.regression_scores import reduction_scores
-    from countwise.io.readers import read
 
-    frame = dict(read(file))
-    for name in (target, *drop, *([weights] if weights else ())):
-        if name not in frame:
-            raise click.UsageError(f"{file} has no column {name!r}.")
+    files = _common.tables(file)
+    frame = _common.table_of(files, target, drop, types, weights)
     column = None if weights is None else frame.pop(weights)
-    table = frame_of({name: cells for name, cells in frame.items() if name not in drop})
+    table = frame_of(frame)
     return table.n_rows, reduction_scores(dict(table.columns), target, column, numeric, types)
 
 
@@ -174,8 +172,8 @@ def _print(found: dict[str, list[Any]], n_rows: int, target: str, by: str) -> No
         if name not in hidden
     }
     unit = " (gain in bits)" if "gain" in columns else ""
-    click.echo(f"Attributes ranked by {by.replace('_', ' ')} for target {target}, {n_rows} rows{unit}\n")
+    _common.echo(f"Attributes ranked by {by.replace('_', ' ')} for target {target}, {n_rows} rows{unit}\n")
     _common.echo_table(columns)
     for name, note in zip(found["attribute"], found["note"], strict=True):
         if note:
-            click.echo(f"Note: {name}: {note}")
+            _common.echo(f"Note: {name}: {note}")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import sys
-
 import click
 
 __all__ = ["command"]
@@ -22,7 +19,7 @@ def command(name: str | None, output: str) -> None:
       countwise samples penguins -o penguins.csv
     """
     from countwise import samples
-    from countwise.cli._common import echo_table
+    from countwise.cli._common import csv_writer, echo_table, output_file
 
     if name is None:
         loaded = [samples.load(n) for n in samples.names()]
@@ -37,14 +34,10 @@ def command(name: str | None, output: str) -> None:
         )
         return
     frame = samples.load(name).frame
-    out = sys.stdout if output == "-" else open(output, "w", newline="", encoding="utf-8")  # noqa: SIM115 - closed below
-    try:
-        writer = csv.writer(out, lineterminator="\n")
+    with output_file(output) as out:
+        writer = csv_writer(out)
         writer.writerow(list(frame))
         writer.writerows([_cell(c) for c in row] for row in zip(*frame.values(), strict=True))
-    finally:
-        if out is not sys.stdout:
-            out.close()
 
 
 def _cell(value: object) -> object:

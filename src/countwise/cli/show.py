@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from countwise.cli._common import echo_json, json_option, network_from, output_file, terminal_width
+from countwise.cli._common import echo, echo_data, echo_json, json_option, network_from, output_file, terminal_width
 
 __all__ = ["command"]
 
@@ -64,7 +64,7 @@ def _draw(fitted: Any, svg: str, depth: int | None, tree: bool) -> None:
 
     with output_file(svg) as out:
         out.write(draw_tree(fitted, max_depth=depth) if tree else draw_network(fitted))
-    click.echo(f"Written to {svg}", err=svg == "-")
+    echo(f"Written to {svg}", err=svg == "-")
 
 
 def _show_tree(fitted: Any, as_json: bool, rules: bool, sql: bool, depth: int | None, tree: bool) -> None:
@@ -72,13 +72,11 @@ def _show_tree(fitted: Any, as_json: bool, rules: bool, sql: bool, depth: int | 
     if as_json:
         echo_json(found.to_dict())
     elif rules or not tree:
-        click.echo(str(found))
+        echo(str(found))
     elif sql:
-        click.echo(fitted.to_sql())
+        echo_data(fitted.to_sql())
     else:
-        click.echo(
-            f"Tree for {fitted.target_.name!r}, trained on {fitted.n_rows_} rows\n\n{fitted.draw(max_depth=depth)}"
-        )
+        echo(f"Tree for {fitted.target_.name!r}, trained on {fitted.n_rows_} rows\n\n{fitted.draw(max_depth=depth)}")
 
 
 def _show_tables(fitted: Any, as_json: bool, attribute: str | None, word: str) -> None:
@@ -99,14 +97,14 @@ def _show_tables(fitted: Any, as_json: bool, attribute: str | None, word: str) -
         echo_json(found if arcs is None else {**arcs, "tables": found})
         return
     if not attribute:
-        click.echo(f"{fitted.summary()}\n")
+        echo(f"{fitted.summary()}\n")
     titles = fitted.table_titles() if hasattr(fitted, "table_titles") else {}
     for name in list(tables)[:_MOST]:
-        click.echo(f"[{titles.get(name, name)}]\n{tables[name].text(terminal_width())}\n")
+        echo(f"[{titles.get(name, name)}]\n{tables[name].text(terminal_width())}\n")
     if len(tables) > _MOST:
-        click.echo(f"… and {len(tables) - _MOST} more tables; use countwise show MODEL ATTRIBUTE to show one.")
+        echo(f"… and {len(tables) - _MOST} more tables; use countwise show MODEL ATTRIBUTE to show one.")
     for name, scores in getattr(fitted, "choices_", {}).items():
         if not attribute or name == attribute:
             best = max(scores, key=lambda title: scores[title])
             every = ", ".join(f"{title} {score:.4f}" for title, score in scores.items())
-            click.echo(f"{name}: {best}, chosen by leave-one-out log P({fitted.target_.name} | {name}): {every}")
+            echo(f"{name}: {best}, chosen by leave-one-out log P({fitted.target_.name} | {name}): {every}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from countwise.cli._common import dialect_option, output_file
+from countwise.cli._common import dialect_option, echo, output_file
 
 __all__ = ["command"]
 
@@ -63,4 +63,4 @@ def command(model: str, table: str, dialect: str, form: str, proba: bool, output
     with output_file(output, (model,)) as out:
         out.write(query + ";\n")
     if output != "-":
-        click.echo(f"Written to {output}")
+        echo(f"Written to {output}")

@@ -60,17 +60,22 @@ def command(
       countwise test credit.json new.csv --cost fn=5,fp=1 --positive bad
       countwise test credit.json new.csv --by Home --charts
     """
+    from countwise.data.schema import field_types
     from countwise.evaluation.holdout import Holdout
     from countwise.io.readers import read_pieces
     from countwise.modelfile import load
 
     if positive is not None and not costs:
         raise click.UsageError("--positive needs --cost.")
-    holdout = Holdout(load(model), target, by=by, weights=weights)
+    fitted = load(model)
+    holdout = Holdout(fitted, target, by=by, weights=weights)
     priced = _costs(costs, list(holdout.classes), positive) if costs else None  # checked before the file is read
     found = _common.tables(files)
+    holdout.weights = weights = _common.row_weights(found, weights)
     with _common.progress_bar(f"Reading {_common.title(found)}"):
-        for chunk in read_pieces(found):
+        schema = _common.schema_with_target(fitted, holdout.target)
+        needed = [*schema, *(name for name in (by, weights) if name is not None)]
+        for chunk in read_pieces(found, types=field_types(schema), needed=needed):
             _check(chunk, holdout.target, found[0])
             holdout.add(chunk)
     predictions = holdout.predictions
@@ -138,7 +143,7 @@ def _priced(holdout: Any, predictions: Any, costs: Any, positive: str | None) ->
     rows = np.flatnonzero(predictions.codes < k)
     known, classes = predictions.take(rows), predictions.classes[:k]
     proba = known.proba[:, :k]
-    ways = {"most_probable": known.answered, "cheapest": cheapest(proba, costs)}
+    ways = {"most_probable": known.answered, "cheapest": cheapest(proba, costs, known.answered)}
     found: dict[str, Any] = {"costs": costs, "rows": len(rows)}
     for name, answered in ways.items():
         one = Predictions(classes, known.codes, proba, answered, known.weights)
@@ -155,25 +160,25 @@ def _priced(holdout: Any, predictions: Any, costs: Any, positive: str | None) ->
 
 def _print(report: dict[str, Any], holdout: Any, predictions: Any, charts: bool, positive: str | None) -> None:
 
-    click.echo(f"{report['rows']} rows with a known {holdout.target}\n")
+    _common.echo(f"{report['rows']} rows with a known {holdout.target}\n")
     base = report["majority_class"]
     columns = {"score": list(report["scores"]), "model": [_common.shown(v) for v in report["scores"].values()]}
     if base is not None:
         columns[f"always {base['class']}"] = [_common.shown(base[score]) for score in report["scores"]]
     _common.echo_table(columns)
     for note in _notes(report, holdout, predictions):
-        click.echo(note)
-    click.echo()
+        _common.echo(note)
+    _common.echo()
     _print_confusion(predictions.classes, report["confusion"])
     if "by" in report:
         rows = report["by"]
-        click.echo()
+        _common.echo()
         _common.echo_table({name: [_cell(row[name]) for row in rows] for name in rows[0]})
     if "cost" in report:
-        click.echo()
+        _common.echo()
         _print_cost(report["cost"], predictions.classes)
     if charts:
-        click.echo(f"\n{_charts(report, predictions, positive)}")
+        _common.echo(f"\n{_charts(report, predictions, positive)}")
 
 
 def _cell(cell: Any) -> Any:
@@ -227,8 +232,8 @@ def _print_cost(cost: dict[str, Any], classes: Any) -> None:
         columns[score.replace("_", " ")] = [_common.shown(cost[way][score]) for way in names]
     _common.echo_table(columns)
     if "threshold" in cost:
-        click.echo(_threshold_text(cost["threshold"], cost["positive"]))
-    click.echo("\nPredictions with the lowest expected cost:")
+        _common.echo(_threshold_text(cost["threshold"], cost["positive"]))
+    _common.echo("\nPredictions with the lowest expected cost:")
     _print_confusion(classes[: len(cost["costs"])], cost["cheapest"]["confusion"])
 
 

@@ -150,16 +150,16 @@ def command(
     elif prior and "prior" not in signature(family).parameters:
         raise click.UsageError(f"--prior cannot be used with --model {kind}.")
     model = family(**settings_of(family, settings, options, own))
-    how = trained(model, found, target, drop, weights, engine, room)
+    how = trained(model, found, target, drop, _common.row_weights(found, weights), engine, room)
     save(model, output)
-    click.echo(how, err=True)
-    click.echo(model.summary())
+    _common.echo(how, err=True)
+    _common.echo(model.summary())
     unused = model.unused_absence() if kind == "naive-bayes" else []
     if unused:
-        click.echo(
+        _common.echo(
             f"  Missing values depend on the class in {', '.join(unused)}; use --missing {unused[0]} to model them."
         )
-    click.echo(f"Written to {output}")
+    _common.echo(f"Written to {output}")
 
 
 def _metric_settings(family: Any) -> list[str]:

@@ -59,13 +59,23 @@ def forget(model: str, files: tuple[str, ...], output: str | None, weights: str 
 
 
 def _change(model: str, files: tuple[str, ...], output: str | None, weights: str | None, *, forget: bool) -> None:
-    """Add rows to a model file, or remove them."""
-    from countwise.errors import OptionError, TableError, UnseenValueError
-    from countwise.modelfile import load, save
+    """Add rows to a model file, or remove them; no other process changes the file at the same time."""
+    from countwise.filewriter import locked
 
     found = _common.tables(files)
     output = model if output is None else output
     _common.refuse_same(output, found)
+    with locked(model, lambda message: _common.echo(f"Note: {message}", err=True)):
+        lines = _changed(model, found, output, weights, forget=forget)
+    for line in lines:
+        _common.echo(line)
+
+
+def _changed(model: str, found: list[Path], output: str, weights: str | None, *, forget: bool) -> list[str]:
+    """Change a model file, and return the report."""
+    from countwise.errors import OptionError, TableError, UnseenValueError, listed
+    from countwise.modelfile import load, save
+
     fitted = load(model)
     if not hasattr(fitted, "tallies_"):
         raise OptionError(
@@ -73,10 +83,14 @@ def _change(model: str, files: tuple[str, ...], output: str | None, weights: str
         )
     target = fitted.target_.name if getattr(fitted, "_known_target", True) and hasattr(fitted, "classes_") else None
     before, rows = _Snapshot.at(fitted), fitted.n_rows_
+    weights = _common.row_weights(found, weights)
     learn = fitted.forget if forget else fitted.partial_fit
+    unknown = _unknown_columns(fitted, found, target, weights)
     with _common.progress_bar(f"Reading {_common.title(found)}"):
         try:
-            learn(_common.chunks(found, target, ()), target, sample_weight=weights)
+            schema = _common.schema_with_target(fitted)
+            rows_read = _common.chunks(found, target, unknown, types=schema, weights=weights)
+            learn(rows_read, target, sample_weight=weights)
         except UnseenValueError as error:
             hint = (
                 "remove rows with this value; the model was not trained on them."
@@ -87,21 +101,18 @@ def _change(model: str, files: tuple[str, ...], output: str | None, weights: str
     if forget and fitted.n_rows_ == rows:
         raise TableError(f"{_common.title(found)} has no rows to forget; {model} is unchanged.")
     save(fitted, output)
-    _note_unknown_columns(fitted, found, target, weights)
-    click.echo(f"Rows: {rows} → {fitted.n_rows_}")
-    for line in _news(before, _Snapshot.at(fitted)):
-        click.echo(line)
-    click.echo(f"Written to {output}")
+    if unknown:
+        _common.echo(f"Note: The model has no column {listed(unknown)}; ignored.", err=True)
+    news = _news(before, _Snapshot.at(fitted))
+    return [f"Rows: {rows} → {fitted.n_rows_}", *news, f"Written to {output}"]
 
 
-def _note_unknown_columns(fitted: Any, files: list[Path], target: str | None, weights: str | None) -> None:
-    """Print a note about columns that the model does not have."""
-    from countwise.errors import listed
+def _unknown_columns(fitted: Any, files: list[Path], target: str | None, weights: str | None) -> tuple[str, ...]:
+    """Return the columns that the model does not have."""
     from countwise.io.readers import column_names
 
-    more = [name for name in column_names(files) if name not in fitted.schema_ and name not in (target, weights)]
-    if more:
-        click.echo(f"Note: The model has no column {listed(more)}; ignored.", err=True)
+    known = {*fitted.schema_, target, weights}
+    return tuple(name for name in column_names(files) if name not in known)
 
 
 @dataclass(slots=True)

@@ -19,7 +19,7 @@ from countwise.cuts._base import CutReport, Cuts, codes_in, labels, midway
 from countwise.cuts.n_bins import best_number
 from countwise.cuts.supervised import class_contiguous, mdl, min_n
 from countwise.cuts.unsupervised import edges_of, equal_frequency, equal_width, given, kmeans, naive, quantiles
-from countwise.errors import OptionError, did_you_mean, listed
+from countwise.errors import NumberIn, OptionError, check_value, did_you_mean, listed
 from countwise.tallies import Values
 
 __all__ = [
@@ -53,6 +53,7 @@ COUNTED: dict[str, Callable[[Values, int], Cuts]] = {
 }
 SUPERVISED = ("class_contiguous", "mdl", "min_n")
 METHODS = (*COUNTED, "naive", *SUPERVISED)
+_MOST_BINS = 1_000_000
 _ALIASES = {"quantile": "equal_frequency", "uniform": "equal_width", "entropy_mdl": "mdl", "mdlp": "mdl"}
 
 
@@ -83,13 +84,9 @@ class CutRule:
             object.__setattr__(self, "method", tuple(edges_of(self.method).tolist()))
         else:
             raise OptionError(f"method must be a discretization method or a list of cut points, not {self.method!r}.")
-        whole = isinstance(self.n_bins, int | np.integer) and not isinstance(self.n_bins, bool)
-        if self.n_bins != "leave_one_out" and not (whole and self.n_bins >= 1):
-            raise OptionError(f"n_bins must be an integer >= 1 or 'leave_one_out', not {self.n_bins!r}.")
-        if not isinstance(self.n, int | float | np.number) or isinstance(self.n, bool) or not self.n > 0:
-            raise OptionError(f"n must be a number > 0, not {self.n!r}.")
-        if self.merge not in (None, "majority", "last"):
-            raise OptionError(f"merge must be None, 'majority' or 'last', not {self.merge!r}.")
+        check_value("n_bins", self.n_bins, NumberIn(1, _MOST_BINS, whole=True, words=("leave_one_out",)))
+        check_value("n", self.n, NumberIn(0, strict=True))
+        check_value("merge", self.merge, (None, "majority", "last"))
 
     @property
     def supervised(self) -> bool:

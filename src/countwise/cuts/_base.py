@@ -46,7 +46,9 @@ def uncut(*notes: str) -> Cuts:
 
 def midway(low: Any, high: Any) -> Any:
     """Return the midpoint of low < high; if rounding makes it `high`, return `low`."""
-    middle = low + (high - low) / 2
+    with np.errstate(over="ignore"):
+        middle = low + (high - low) / 2
+        middle = np.where(np.isfinite(middle), middle, low / 2 + high / 2)
     return np.where(middle < high, middle, low)
 
 

@@ -1,4 +1,4 @@
-"""Attribute types: nominal, ordinal, numeric and count.
+"""Attribute types: nominal, ordinal, numeric, date and count.
 
 An attribute describes one column. It learns its domain from a column, encodes a column for the tallies, and parses
 typed values. Missing values (None, NaN, NaT, NA) are recognized during encoding:
@@ -11,7 +11,7 @@ typed values. Missing values (None, NaN, NaT, NA) are recognized during encoding
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -28,12 +28,26 @@ from countwise.data.columns import (
     number_of,
     numbers_of,
     plain,
+    remaining,
     seconds_of,
 )
 from countwise.data.frames import Coded, Column, is_missing, is_sparse
-from countwise.errors import SchemaError, UnseenValueError, did_you_mean, listed
+from countwise.data.values import date_from, iso_text, like, tidy
+from countwise.errors import SchemaError, UnseenValueError, check_flag, did_you_mean, listed
 
-__all__ = ["Attribute", "Count", "Nominal", "Numeric", "Ordinal"]
+__all__ = ["Attribute", "Count", "Date", "Nominal", "Numeric", "Ordinal"]
+
+
+def _is_boolean(values: Sequence[Any]) -> bool:
+    """Return whether the values of a domain are truth values; a domain has values of one type."""
+    return len(values) > 0 and isinstance(values[0], bool)
+
+
+def _alike(values: Sequence[Any]) -> Sequence[Any]:
+    """Convert numbers to integers if all are whole, else to floats, so that 1 and 1.5 are of one type."""
+    if float not in set(map(type, values)) or not all(type(v) in (int, float) and abs(v) < 2**53 for v in values):
+        return values
+    return [*map(int if all(v == int(v) for v in values) else float, values)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +62,11 @@ class Attribute:
 
     name: str
     kind: ClassVar[str] = "attribute"
+
+    @property
+    def field_type(self) -> str | None:
+        """Type as which a CSV file is read for this attribute; None leaves it to the file."""
+        return None
 
     def learn(self, column: Column) -> Attribute:
         """Return the attribute with the values of a column added to its domain.
@@ -155,10 +174,10 @@ class Nominal(Attribute):
         Domain of the attribute: the values that it can take.
     grows : bool or None, default=None
         Whether `learn` adds new values to the domain. None means True if `values` is empty, else False: a declared
-        domain is closed.
+        domain is closed. A growing domain is sorted, and has both False and True if it has one of them.
     fixed : tuple, default=()
         Values that stay in a growing domain even if no training row has them, such as the categories of a pandas
-        column or the `classes` passed to `partial_fit`.
+        column or the `classes` passed to `partial_fit`. A domain of fixed values only has their order.
 
     Attributes
     ----------
@@ -193,22 +212,40 @@ class Nominal(Attribute):
     kind: ClassVar[str] = "nominal"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "values", tuple(self.values))
-        object.__setattr__(self, "fixed", tuple(self.fixed))
-        if self.grows is None:
-            object.__setattr__(self, "grows", not self.values)
-        if len(set(self.values)) < len(self.values):
-            raise SchemaError(f"The values of {self.name!r} contain duplicates: {listed(self.values)}.")
+        for field in ("values", "fixed"):
+            given: Any = getattr(self, field)
+            try:
+                object.__setattr__(self, field, tuple(given))
+                distinct_values = len(set(given))
+            except TypeError:
+                message = f"{field} of {self.name!r} must be a list of values, not {given!r}."
+                raise SchemaError(message) from None
+            if field == "values" and distinct_values < len(self.values):
+                raise SchemaError(f"The values of {self.name!r} contain duplicates: {listed(self.values)}.")
+        object.__setattr__(self, "grows", not self.values if self.grows is None else check_flag("grows", self.grows))
         object.__setattr__(self, "missing", len(self.values))
         object.__setattr__(self, "unseen", len(self.values) + 1)
 
-    def learn(self, column: Column) -> Nominal:
+    @property
+    def field_type(self) -> str | None:
+        """Type as which a CSV file is read: that of the values; None without values."""
+        types = set(map(type, self.values))
+        if not types:
+            return None
+        return "boolean" if types == {bool} else "code" if types <= {int, float} else "text"
+
+    def learn(self, column: Column, *, occurring: bool = False) -> Nominal:
         """Return the attribute with the values of a column added to a growing domain.
+
+        The result does not depend on the order in which several columns are learned.
 
         Parameters
         ----------
         column : array-like
             Values of the attribute. Missing values are ignored.
+        occurring : bool, default=False
+            Whether only values that occur are added, as for a target: a class needs a row. If False, all categories
+            of a pandas or Arrow column are added, and both False and True if one of them occurs.
 
         Returns
         -------
@@ -218,7 +255,8 @@ class Nominal(Attribute):
         Raises
         ------
         SchemaError
-            If the column mixes types, such as strings and numbers.
+            If the column mixes types, such as strings and numbers, or if the values of an ordinal attribute are
+            declared in two different orders.
 
         Examples
         --------
@@ -226,40 +264,58 @@ class Nominal(Attribute):
         >>> from countwise import Nominal
         >>> Nominal("wind").learn(np.array(["north", None, "east"], dtype=object)).values
         ('east', 'north')
+        >>> always = np.array([True, True])
+        >>> Nominal("windy").learn(always).values, Nominal("windy").learn(always, occurring=True).values
+        ((False, True), (True,))
         """
         if not self.grows:
             return self
-        if isinstance(column, Coded) and column.declared and not self.values:
-            declared = tuple(plain(c) for c in column.categories)
-            return dataclasses.replace(self, values=declared, fixed=declared)
+        if isinstance(column, Coded) and column.declared and not occurring:
+            return self._wider((), tuple(column.categories))
         found = distinct(column, self.name)
-        known = set(self.values)
-        new = [v for v in found if v not in known]
-        if not new:
-            return self
-        return dataclasses.replace(self, values=in_order((*self.values, *new), self.name))
+        return self._wider(found if occurring or not _is_boolean(found) else (False, True), ())
 
     def _join(self, other: Self) -> Self:
         """Return the union of both domains; a closed domain must already contain the other's values."""
-        fixed = tuple(dict.fromkeys((*self.fixed, *other.fixed)))
+        if self.grows and not self.values:
+            return other
         known = set(self.values)
         new = [v for v in other.values if v not in known]
-        if not new:
-            return self if fixed == self.fixed else dataclasses.replace(self, fixed=fixed)
-        if not self.grows:
+        if new and not self.grows:
             raise UnseenValueError(
                 f"The declared values of {self.name!r} are {listed(self.values)}, "
                 f"but the other part of the data also has {listed(new)}."
             )
-        return dataclasses.replace(self, values=in_order((*self.values, *new), self.name), fixed=fixed)
+        return self._wider(other.values, other.fixed)
 
-    def without(self, counts: NDArray[Any]) -> Nominal:
+    def _wider(self, values: Sequence[Any], fixed: tuple[Any, ...]) -> Self:
+        """Return the attribute with more values, some of them fixed."""
+        fixed = self._declared_by_both(fixed)
+        new = {*values, *fixed}.difference(self.values)
+        if not new and fixed == self.fixed:
+            return self
+        return dataclasses.replace(self, values=self._in_order([*self.values, *new], fixed), fixed=fixed)
+
+    def _declared_by_both(self, fixed: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the fixed values of two declarations; two different ones have no common order."""
+        if fixed == self.fixed or not fixed or not self.fixed:
+            return fixed or self.fixed
+        return in_order(list({*self.fixed, *fixed}), self.name)
+
+    def _in_order(self, values: Sequence[Any], fixed: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the values of a growing domain in their order."""
+        return fixed if len(fixed) == len(values) else in_order(_alike(values), self.name)
+
+    def without(self, counts: NDArray[Any], *, occurring: bool = False) -> Nominal:
         """Return the attribute without the values whose count is zero.
 
         Parameters
         ----------
         counts : ndarray
             Count of each value.
+        occurring : bool, default=False
+            Whether only values that occur are kept, as for a target. If False, both False and True are kept if one
+            of them occurs.
 
         Returns
         -------
@@ -275,8 +331,10 @@ class Nominal(Attribute):
         """
         if not self.grows:
             return self
-        kept = [v for v, n in zip(self.values, counts, strict=True) if n > 1e-9 or v in self.fixed]
-        return self if len(kept) == len(self.values) else dataclasses.replace(self, values=tuple(kept))
+        kept = [v for v, known in zip(self.values, remaining(counts), strict=True) if known or v in self.fixed]
+        if len(kept) == len(self.values) or (_is_boolean(kept) and not occurring):
+            return self
+        return dataclasses.replace(self, values=self._in_order(kept, self.fixed))
 
     def encode(self, column: Column, *, strict: bool = False) -> NDArray[Any]:
         """Return the code of each value, in the narrowest unsigned integer dtype.
@@ -323,7 +381,7 @@ class Nominal(Attribute):
             raise SchemaError(f"{self.name!r} is a sparse matrix; it cannot be used as a single nominal column.")
         dtype = narrowest(len(self.values) + 2)
         if not isinstance(column, Coded) and column.dtype.kind in "iufb":
-            if column.dtype.kind == "b":
+            if column.dtype.kind == "b" and number_lookup(self.values)[0] != "none":
                 column = column.view(np.uint8)
             return self._codes_of_numbers(column, dtype)
         coded = column if isinstance(column, Coded) else factorized(column, self.name)
@@ -335,14 +393,25 @@ class Nominal(Attribute):
             if not len(codes) or int(codes.max()) < len(self.values):  # -1, a missing value, would be 255
                 return codes
         index = {value: code for code, value in enumerate(self.values)}
-        if set(map(type, coded.categories)) <= {str}:
+        if set(map(type, coded.categories)) <= {str} and type(next(iter(index), "")) is str:
             lookup = [index.get(c, self.unseen) for c in coded.categories]
         else:
-            lookup = [self.missing if is_missing(c) else index.get(plain(c), self.unseen) for c in coded.categories]
+            lookup = [self.missing if is_missing(c) else self._code_of(plain(c), index) for c in coded.categories]
         table = np.array([self.missing, *lookup, self.missing], dtype=dtype)  # -1 is missing
         codes = np.empty(len(coded.codes), dtype=dtype)
         _kernels.encode_columns([coded.codes], [-1], [table], [self.missing], [codes])
         return codes
+
+    def _code_of(self, value: Any, index: Mapping[Any, int]) -> int:
+        """Return the code of a value, which may have another type than the domain: "12" for 12, 1 for True."""
+        try:
+            code = index.get(value)
+        except TypeError:
+            code = None  # not hashable
+        if code is None:
+            known = like(value, index)
+            code = None if known is None else index[known]
+        return self.unseen if code is None else code
 
     def _codes_of_numbers(self, column: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
         kind, low, lookup = number_lookup(self.values)
@@ -350,12 +419,16 @@ class Nominal(Attribute):
             codes = np.empty(len(column), dtype=dtype)
             _kernels.encode_columns([column], [low], [lookup], [self.unseen], [codes])
             return codes
-        codes = np.full(len(column), self.unseen, dtype=dtype)  # the result if the domain has no numbers
         if kind == "search":
             domain = np.array(self.values)
             order = np.argsort(domain)
             place = order[np.minimum(np.searchsorted(domain, column, sorter=order), len(domain) - 1)]
             codes = np.where(domain[place] == column, place, self.unseen).astype(dtype)
+        else:  # the domain has strings, or integers that NumPy does not compare exactly with floats
+            found, places = np.unique(column, return_inverse=True)
+            index = {value: code for code, value in enumerate(self.values)}
+            table = [self._code_of(value, index) for value in found.tolist()] if index else [self.unseen] * len(found)
+            codes = np.array(table, dtype=dtype)[places]
         if column.dtype.kind == "f":
             codes[np.isnan(column)] = self.missing
         return codes
@@ -414,8 +487,14 @@ class Nominal(Attribute):
         if kind is not None and kind.kind in "iufbOM":
             labels = np.empty(len(self.values), dtype=kind)
             labels[:] = list(self.values)
+        else:
+            labels = np.array(list(self.values))
+        exact = labels.ndim == 1 and (labels.dtype.kind not in "iuf" or len(set(labels.tolist())) == len(self.values))
+        if exact:
             return labels
-        return np.array(list(self.values))
+        labels = np.empty(len(self.values), dtype=object)  # tuples, or integers that floats cannot distinguish
+        labels[:] = self.values
+        return labels
 
     def parse(self, text: str) -> Any:
         """Return the value of the domain whose string form is `text`.
@@ -478,6 +557,34 @@ class Ordinal(Nominal):
 
     kind: ClassVar[str] = "ordinal"
 
+    def _join(self, other: Self) -> Self:
+        """Return the union of both domains; declared values must have the same order in both."""
+        if not (self.grows and other.grows) and self.values and other.values and self.values != other.values:
+            raise self._two_orders(self.values, other.values)
+        return Nominal._join(self, other)
+
+    def _declared_by_both(self, fixed: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the declared order; a different one is an error."""
+        if fixed and self.fixed and fixed != self.fixed:
+            raise self._two_orders(self.fixed, fixed)
+        return fixed or self.fixed
+
+    def _in_order(self, values: Sequence[Any], fixed: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the values in the declared order, if there is one; other values have no place in it."""
+        new = [v for v in values if v not in fixed]
+        if fixed and new:
+            raise UnseenValueError(
+                f"The declared values of {self.name!r} are {listed(fixed)}, without {listed(new)}."
+            )
+        return Nominal._in_order(self, values, fixed)
+
+    def _two_orders(self, one: tuple[Any, ...], other: tuple[Any, ...]) -> SchemaError:
+        return SchemaError(
+            f"The values of {self.name!r} are ordered {listed(one)} in one part of the data and {listed(other)} in "
+            "the other.",
+            hint="use the same ordered categories in all parts.",
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Numeric(Attribute):
@@ -504,6 +611,11 @@ class Numeric(Attribute):
     """
 
     kind: ClassVar[str] = "numeric"
+
+    @property
+    def field_type(self) -> str | None:
+        """Type as which a CSV file is read: "numeric"."""
+        return "numeric"
 
     def encode(self, column: Column, *, strict: bool = False) -> NDArray[Any]:
         """Return the column as an array of numbers.
@@ -574,6 +686,119 @@ class Numeric(Attribute):
             return float(text)
         except ValueError:
             raise SchemaError(f"{self.name!r} is numeric, but {text!r} is not a number.") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Date(Numeric):
+    """Numeric attribute whose values are dates or times, counted in seconds since 1970-01-01, UTC.
+
+    Columns of dates and times have this type. A time with a time zone is converted to UTC; a time without one is
+    taken as UTC.
+
+    Parameters
+    ----------
+    name : str
+        Name of the column.
+
+    Attributes
+    ----------
+    kind : str
+        Type of the attribute: "date".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise import Date
+    >>> Date("day").encode(np.array(["1970-01-02", None], dtype=object)).tolist()
+    [86400.0, nan]
+    """
+
+    kind: ClassVar[str] = "date"
+
+    @property
+    def field_type(self) -> str | None:
+        """Type as which a CSV file is read: "date"."""
+        return "date"
+
+    def encode(self, column: Column, *, strict: bool = False) -> NDArray[Any]:
+        """Return the column as seconds since 1970-01-01.
+
+        Parameters
+        ----------
+        column : array-like
+            Dates, times, their ISO texts, or numbers of seconds.
+        strict : bool, default=False
+            Ignored. It exists for a common interface with nominal attributes.
+
+        Returns
+        -------
+        ndarray
+            Seconds, NaN where a value is missing.
+
+        Raises
+        ------
+        SchemaError
+            If a value is not a date.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from countwise import Date
+        >>> Date("day").encode(np.array(["1970-01-02", "NaT"], dtype="datetime64[D]")).tolist()
+        [86400.0, nan]
+        """
+        if isinstance(column, Coded):
+            seconds = [self._seconds(c, "the column", None) for c in column.categories]
+            return np.array([*seconds, np.nan])[column.codes]
+        if isinstance(column, np.ndarray) and column.dtype.kind in "OUS":
+            column = tidy(column.astype(object), self.name)
+            if column.dtype.kind == "O":
+                return np.array([self._seconds(c, f"row {row}", row) for row, c in enumerate(column)])
+        return Numeric.encode(self, column)
+
+    def _seconds(self, value: Any, where: str, row: int | None) -> float:
+        if is_missing(value):
+            return float("nan")
+        value = plain(value)
+        if isinstance(value, int | float):
+            return float(value)
+        found = date_from(value) if isinstance(value, str) else None
+        if found is None:
+            raise SchemaError(
+                f"{self.name!r} has dates, but {value!r} in {where} is not an ISO date such as 2024-02-29.",
+                hint=f"use None for missing values, or train with types={{{self.name!r}: 'nominal'}}.",
+                row=row,
+            )
+        return float(seconds_of(np.array([found], dtype="datetime64[us]"))[0])
+
+    def parse(self, text: str) -> float:
+        """Convert a typed ISO date to seconds since 1970-01-01.
+
+        Parameters
+        ----------
+        text : str
+            Typed text. An empty string and "?" are missing values.
+
+        Returns
+        -------
+        float
+            The seconds, NaN if the date is missing.
+
+        Raises
+        ------
+        SchemaError
+            If the text is not a date.
+
+        Examples
+        --------
+        >>> from countwise import Date
+        >>> Date("day").parse("1970-01-02")
+        86400.0
+        """
+        if text.strip() in ("", "?"):
+            return float("nan")
+        found = date_from(text)
+        return Numeric.parse(self, text) if found is None else self._seconds(iso_text(found), "the text", None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from countwise.data.frames import Coded, Frame, is_missing
 from countwise.errors import OptionError, TableError
-from countwise.working.numbers import number
+from countwise.working import numbers
 
 __all__ = ["cell_of", "one_row", "row_of", "shown_cell"]
 
@@ -48,6 +48,6 @@ def shown_cell(column: Any) -> str:
     if cell is None:
         return ""
     if isinstance(cell, float | np.floating):
-        return number(float(cell))
+        return numbers.cell(float(cell))
     text = " ".join(str(cell).split())
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
@@ -13,14 +13,17 @@ from numpy.typing import NDArray
 from countwise import _kernels
 from countwise._typing import Flags, Floats
 from countwise.data.frames import Coded, Column, is_missing
+from countwise.data.values import EXACT, plain, tidy
 from countwise.errors import SchemaError, TableError
 
 __all__ = [
     "class_column",
     "distinct",
     "factorized",
+    "has_values",
     "in_order",
     "infinity",
+    "joined_dtype",
     "missing_cells",
     "missing_classes",
     "narrowest",
@@ -30,6 +33,7 @@ __all__ = [
     "of_objects",
     "plain",
     "refuse_infinity",
+    "remaining",
     "seconds_of",
 ]
 
@@ -42,12 +46,19 @@ def number_lookup(values: tuple[Any, ...]) -> tuple[str, int, NDArray[Any] | Non
     if not values or not all(isinstance(v, int | float) for v in values):
         return "none", 0, None
     low, high = min(values), max(values)
-    if not all(v == int(v) for v in values) or high - low >= _LOOKUP_LIMIT or max(-low, high) > 2**62:
+    if max(-low, high) >= EXACT // 2:  # NumPy and the kernels compare larger integers and floats inexactly
+        return "none", 0, None
+    if not all(v == int(v) for v in values) or high - low >= _LOOKUP_LIMIT:
         return "search", 0, None
     lookup = np.full(int(high - low) + 2, len(values) + 1, dtype=narrowest(len(values) + 2))
     lookup[[int(v - low) for v in values]] = np.arange(len(values), dtype=lookup.dtype)
     lookup[-1] = len(values)  # the kernels read the code of a missing value there
     return "lookup", int(low), lookup
+
+
+def remaining(counts: NDArray[Any]) -> Flags:
+    """Return which counts are more than rounding errors of subtracted weights, whatever the scale of the weights."""
+    return np.asarray(counts > 1e-9 * min(1.0, float(np.max(counts, initial=0.0))))
 
 
 def narrowest(n: int) -> np.dtype[Any]:
@@ -58,8 +69,9 @@ def narrowest(n: int) -> np.dtype[Any]:
 def factorized(column: NDArray[Any], name: str) -> Coded:
     """Encode an array of objects, strings or dates; categories are in order of first occurrence."""
     if column.dtype.kind in "mM":
-        column = np.array([None if np.isnat(v) else str(v) for v in column], dtype=object)
-    elif column.dtype.kind != "O":
+        times, places = np.unique(column, return_inverse=True)
+        return Coded(places, [None if np.isnat(value) else plain(value) for value in times])
+    if column.dtype.kind != "O":
         column = column.astype(object)
     try:
         codes, found = _kernels.factorize_objects(column)
@@ -82,19 +94,19 @@ def _hashable(cell: Any) -> bool:
 
 
 def distinct(column: Column, name: str) -> list[Any]:
-    """Return the distinct non-missing values in ascending order; mixed types are an error."""
+    """Return the distinct values that occur, except missing ones, in ascending order; mixed types are an error."""
     if isinstance(column, Coded):
         used: Any = range(len(column.categories))
-        if not column.declared and not column.all_used:
+        if not column.all_used:
             used = _kernels.integer_domain(column.codes, len(column.categories) + 2)
         found = [column.categories[c] for c in used if c >= 0]
         if not set(map(type, found)) <= {str}:
-            found = [plain(value) for value in found if not is_missing(value)]
+            found = list(dict.fromkeys(plain(value) for value in found if not is_missing(value)))
         return list(in_order(found, name, column))
     if not isinstance(column, np.ndarray):
         raise SchemaError(f"{name!r} is a sparse matrix; it cannot be used as a single nominal column.")
     if column.dtype.kind == "b":
-        return [False, True]
+        return [value for value, occurs in ((False, not column.all()), (True, column.any())) if occurs]
     if column.dtype.kind in "iuf":
         return _distinct_numbers(column, name)
     return distinct(factorized(column, name), name)
@@ -144,9 +156,21 @@ def missing_cells(column: Column) -> Flags:
     return np.zeros(len(column), dtype=bool) if test is None else test(column)
 
 
-def plain(value: Any) -> Any:
-    """Convert a NumPy scalar to a Python value."""
-    return value.item() if isinstance(value, np.generic) else value
+def has_values(column: Column) -> bool:
+    """Return whether a column has a value that is not missing, or a declared domain."""
+    if isinstance(column, Coded) and column.declared and len(column.categories):
+        return True
+    return not isinstance(column, Coded | np.ndarray) or not bool(missing_cells(column).all())
+
+
+def joined_dtype(one: np.dtype[Any] | None, other: np.dtype[Any] | None) -> np.dtype[Any] | None:
+    """Return the dtype of the labels of two parts of the data; None if NumPy should infer it."""
+    if one == other:
+        return one
+    kinds = {dtype.kind for dtype in (one, other) if dtype is not None}
+    if one is not None and other is not None and kinds <= set("iuf"):
+        return np.promote_types(one, other)
+    return np.dtype(object) if "O" in kinds else None
 
 
 def in_order(values: Sequence[Any], name: str, column: Coded | None = None) -> tuple[Any, ...]:
@@ -182,13 +206,12 @@ def seconds_of(column: NDArray[Any]) -> Floats:
 
 def numbers_of(column: NDArray[Any], name: str) -> Floats:
     """Convert objects or strings to numbers, NaN where missing; any other value is an error."""
-    numeric = (int, float, type(None), np.integer, np.floating)
-    types = set(map(type, column)) if column.dtype.kind == "O" else set()
-    if types and all(issubclass(t, numeric) for t in types):
-        return column.astype(np.float64)
-    if types and all(issubclass(t, datetime.date | type(None)) for t in types):
-        dates = [None if is_missing(value) else value for value in column.tolist()]  # pandas' NaT is a date too
-        return seconds_of(np.array(dates, dtype="datetime64[us]"))
+    column = tidy(column, name) if column.dtype.kind == "O" else column
+    if column.dtype.kind in "mM":
+        return seconds_of(column)
+    if column.dtype.kind != "O":
+        with suppress(ValueError):
+            return column.astype(np.float64)
     numbers = np.empty(len(column))
     for row, value in enumerate(column):
         numbers[row] = number_of(value, name, f"row {row}", row)
@@ -200,7 +223,7 @@ def number_of(value: Any, name: str, where: str, row: int | None = None) -> floa
     if is_missing(value):
         return float("nan")
     try:
-        return float(value)
+        return float(plain(value))
     except (TypeError, ValueError, OverflowError):
         raise SchemaError(
             f"{name!r} is numeric, but {plain(value)!r} in {where} is not a number.",
@@ -244,7 +267,7 @@ def _missing_numbers(target: NDArray[Any], name: str) -> Flags:
             f"Input y contains infinity: the target {name!r} is {target[row]} in row {row}.",
             hint="use a target with discrete classes; rows whose target is NaN are ignored.",
         )
-    row = int(np.argmax(target != np.floor(target)))
+    row = int(np.argmax((target != np.floor(target)) & ~np.isnan(target)))
     raise TableError(
         f"Unknown label type: continuous. The target {name!r} is {target[row]} in row {row}, "
         "but a classifier needs discrete classes.",

@@ -12,8 +12,8 @@ The types of the attributes are determined in `countwise.data.schema`.
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
@@ -22,8 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
-from countwise.data.series import TWO_PARTS, Coded, Column, holds_strings, is_missing, native_order, series_column
-from countwise.errors import RowsRefused, SchemaError, TableError, did_you_mean, listed
+from countwise.data.series import TWO_PARTS, Coded, Column, coded_as, holds_strings, native_order, series_column
+from countwise.data.values import is_missing, objects_of, tidy, unmasked
+from countwise.errors import MixedNamesError, RowsRefused, SchemaError, TableError, did_you_mean, listed
 
 __all__ = [
     "Coded",
@@ -40,6 +41,7 @@ __all__ = [
     "unused_name",
 ]
 
+_NUMBERS = (bool, int, float, complex, np.generic)  # what NumPy makes one array of
 _MANY = 1 << 13  # number of rows from which threads are worth their cost
 
 
@@ -161,30 +163,47 @@ def is_relation(X: Any) -> bool:
 def series_of(y: Any) -> tuple[Column, str | None]:
     """Return the values of a single column and its name, if it has one."""
     if isinstance(y, np.ndarray):
-        return y, None
+        y = unmasked(y)
+        return (tidy(y, "y") if y.dtype.kind == "O" and y.ndim == 1 else y), None
     if isinstance(y, list | tuple):
-        return _array_of_objects(y), None
+        return _array_of_objects(y, "y"), None
     library = type(y).__module__.partition(".")[0]
     if library == "pandas" and hasattr(y, "codes") and hasattr(y, "categories"):  # pandas.Categorical
-        return Coded(np.asarray(y.codes), y.categories.tolist(), declared=True, ordered=bool(y.ordered)), None
+        return coded_as(np.asarray(y.codes), y.categories.tolist(), ordered=bool(y.ordered)), None
     try:
         import narwhals.stable.v2 as nw
 
-        if library == "pyarrow" and not hasattr(y, "chunks"):  # pyarrow.Array
-            import pyarrow
-
-            y = pyarrow.chunked_array([y])
+        if library == "pyarrow":
+            y = _arrow_column(y)
         series = nw.from_native(y, series_only=True)
     except TypeError:
-        return np.asarray(y), None
+        return series_of(np.asarray(y))
     return series_column(series, str(series.name or "y")), series.name or None
 
 
+def _arrow_column(column: Any) -> Any:
+    """Return an Arrow array as a chunked array of a type that narwhals supports."""
+    import pyarrow as pa
+
+    column = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+    if pa.types.is_run_end_encoded(column.type):
+        column = pa.chunked_array([pa.compute.run_end_decode(chunk) for chunk in column.chunks])
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if "view" not in str(kind):
+        return column
+    plain_type = pa.string() if pa.types.is_string_view(kind) else pa.binary()
+    if pa.types.is_dictionary(column.type):
+        plain_type = pa.dictionary(column.type.index_type, plain_type, column.type.ordered)
+    return column.cast(plain_type)
+
+
 def _from_array(X: NDArray[Any], names: Sequence[str] | None) -> Frame:
+    X = np.asarray(X) if isinstance(X, np.matrix) else X  # a column of a matrix is a matrix
     if X.dtype.kind == "c":
         raise TableError("Complex data not supported.", hint=TWO_PARTS)
     if X.dtype.names:
         return _from_mapping({name: X[name] for name in X.dtype.names})
+    X = unmasked(X)
     if X.ndim == 0:
         raise TableError(
             f"X must be a table, not {X.item()!r}.",
@@ -199,7 +218,10 @@ def _from_array(X: NDArray[Any], names: Sequence[str] | None) -> Frame:
     labels = tuple(names) if names is not None else tuple(f"x{j}" for j in range(X.shape[1]))
     if X.dtype.kind not in "OUS":
         X = native_order(X)
-    return Frame({name: X[:, j] for j, name in enumerate(labels)}, X.shape[0], names is not None)
+    columns = {name: X[:, j] for j, name in enumerate(labels)}
+    if X.dtype.kind == "O":
+        columns = {name: tidy(column, name) for name, column in columns.items()}
+    return Frame(columns, X.shape[0], names is not None)
 
 
 def _from_sparse(X: Any) -> Frame:
@@ -222,11 +244,16 @@ def _from_mapping(X: Mapping[str, Any]) -> Frame:
                 raise TableError(f"Complex data not supported: column {str(name)!r}.", hint=TWO_PARTS)
             if values.ndim != 1:
                 raise TableError(f"Column {str(name)!r} has {values.ndim} dimensions; a column must have 1.")
+            values = unmasked(values)
+            if values.dtype.kind == "O":
+                values = tidy(values, str(name))
             columns[str(name)] = native_order(values) if values.dtype.kind not in "OUS" else values
         elif isinstance(values, Coded):
             columns[str(name)] = values
         else:
-            columns[str(name)] = values.tocsr() if is_sparse(values) else series_of(values)[0]
+            columns[str(name)] = values.tocsr() if is_sparse(values) else _column_of(values, str(name))
+            if isinstance(columns[str(name)], np.ndarray) and columns[str(name)].ndim == 0:
+                raise TableError(f"Column {str(name)!r} is a single value, {values!r}; a column must be a sequence.")
     lengths = {n: len(c) if isinstance(c, Coded) else c.shape[0] for n, c in columns.items()}
     if len(set(lengths.values())) > 1:
         first = next(iter(lengths))
@@ -235,6 +262,10 @@ def _from_mapping(X: Mapping[str, Any]) -> Frame:
             f"Columns differ in length: {first!r} has {lengths[first]} rows, {other!r} has {lengths[other]}."
         )
     return Frame(columns, next(iter(lengths.values()), 0), named=True)
+
+
+def _column_of(values: Any, name: str) -> Column:
+    return _array_of_objects(values, name) if isinstance(values, list | tuple) else series_of(values)[0]
 
 
 def _is_cell(value: Any) -> bool:
@@ -247,7 +278,7 @@ def _from_rows(rows: list[Any], names: Sequence[str] | None) -> Frame:
         raise TableError("Found array with 0 sample(s): the table is empty. At least one row is needed.")
     if all(isinstance(row, Mapping) for row in rows):
         keys = dict.fromkeys(str(key) for row in rows for key in row)
-        columns = {key: _array_of_objects([row.get(key) for row in rows]) for key in keys}
+        columns = {key: _array_of_objects([row.get(key) for row in rows], key) for key in keys}
         return Frame(columns, len(rows), named=True, partial=True)
     if len(set(map(_row_length, rows))) > 1:
         first = _row_length(rows[0])
@@ -256,13 +287,11 @@ def _from_rows(rows: list[Any], names: Sequence[str] | None) -> Frame:
             at = 0 if first == -1 else i
             raise TableError(f"Each row must be a sequence or a mapping, but row {at} is {rows[at]!r}.")
         raise TableError(f"Rows differ in length: row 0 has {first} values, row {i} has {other}.")
-    if any(isinstance(v, str) or v is None for row in rows if isinstance(row, Sequence) for v in row):
+    if any(not isinstance(v, _NUMBERS) for row in rows if _row_length(row) >= 0 for v in row):
         table = np.empty((len(rows), len(rows[0])), dtype=object)
         for i, row in enumerate(rows):
             table[i, :] = row
-        framed = _from_array(table, names)
-        tidy = {name: _array_of_objects(column.tolist()) for name, column in framed.columns.items()}
-        return Frame(tidy, framed.n_rows, framed.named)
+        return _from_array(table, names)
     return _from_array(np.asarray(rows), names)
 
 
@@ -271,31 +300,23 @@ def _row_length(row: Any) -> int:
     return len(row) if isinstance(row, Sequence | np.ndarray) and not isinstance(row, str) else -1
 
 
-def _array_of_objects(values: Sequence[Any]) -> NDArray[Any]:
-    """Convert a list to a numeric or date array if no information is lost, else to an object array."""
-    types = {type(v) for v in values}
-    if types and types <= {int, float, bool} and not (bool in types and len(types) > 1):
-        try:
-            return np.asarray(values)
-        except OverflowError:
-            pass
-    if types <= {int, float, type(None)} and types - {type(None)}:
-        return np.array([np.nan if v is None else float(v) for v in values])
-    if types - {type(None)} and all(issubclass(t, datetime.date | type(None)) for t in types):
-        return np.array([None if is_missing(v) else v for v in values], dtype="datetime64[us]")
-    column = np.empty(len(values), dtype=object)
-    column[:] = values
-    return column
+def _array_of_objects(values: Sequence[Any], name: str) -> NDArray[Any]:
+    """Convert a list to an array of numbers or dates if no information is lost, else to an object array."""
+    types = set(map(type, values))
+    if types == {bool} or types == {float}:
+        return np.asarray(values)
+    if types == {int}:
+        with suppress(OverflowError):
+            return np.array(values, dtype=np.int64)
+    return tidy(objects_of(values), name)
 
 
 def frame_of_owner(X: Any) -> Frame | None:
     """Convert a data frame that narwhals supports; return None for any other object."""
     import narwhals.stable.v2 as nw
 
-    if type(X).__name__ == "RecordBatch":  # narwhals does not support Arrow record batches
-        import pyarrow
-
-        X = pyarrow.Table.from_batches([X])
+    if type(X).__module__.startswith("pyarrow") and hasattr(X, "schema"):
+        X = _arrow_table(X)
     try:
         frame = nw.from_native(X, eager_only=True)
     except TypeError:
@@ -310,10 +331,10 @@ def frame_of_owner(X: Any) -> Frame | None:
     types = set(map(type, native_names))
     all_strings = all(map(issubclass, types, repeat(str)))
     if not all_strings and any(map(issubclass, types, repeat(str))):
-        raise TypeError(
+        raise MixedNamesError(
             "Feature names are only supported if all input features have string names, "
-            f"but your input has {listed(sorted(t.__name__ for t in types))} as column name types. "
-            "Hint: convert the names with X.columns = X.columns.astype(str)."
+            f"but your input has {listed(sorted(t.__name__ for t in types))} as column name types.",
+            hint="convert the names with X.columns = X.columns.astype(str).",
         )
     if not all_strings:
         names = [f"x{j}" for j in range(len(names))]
@@ -324,6 +345,16 @@ def frame_of_owner(X: Any) -> Frame | None:
     else:
         columns = list(map(series_column, series, names))
     return Frame(dict(zip(names, columns, strict=True)), len(frame), named=all_strings)
+
+
+def _arrow_table(X: Any) -> Any:
+    """Return an Arrow table or record batch as a table whose types narwhals supports."""
+    import pyarrow as pa
+
+    table = pa.Table.from_batches([X]) if isinstance(X, pa.RecordBatch) else X
+    if not any(word in str(kind) for kind in table.schema.types for word in ("view", "run_end")):
+        return table
+    return pa.table([_arrow_column(column) for column in table.columns], names=table.column_names)
 
 
 def missing_columns(absent: Sequence[str], known: Collection[str]) -> TableError:

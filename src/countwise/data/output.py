@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.data.frames import Coded, Column, Frame, is_sparse
-from countwise.errors import OptionError, TableError
+from countwise.errors import CountwiseError, OptionError, TableError
 
 __all__ = ["chosen", "container_of", "dense", "library_of", "names_in", "rebuilt", "rows_of"]
 
@@ -28,7 +28,7 @@ def library_of(X: Any) -> str:
     library = type(X).__module__.partition(".")[0]
     if library in LIBRARIES and not isinstance(X, np.ndarray):
         return library
-    if isinstance(X, Mapping):
+    if isinstance(X, Mapping) and not is_sparse(X):  # SciPy's dictionaries of keys are mappings too
         return "mapping"
     if isinstance(X, Sequence) and len(X) and all(isinstance(row, Mapping) for row in X):
         return "mapping"
@@ -49,6 +49,17 @@ def rebuilt(X: Any, frame: Frame, columns: Mapping[str, Column | None], containe
 
     `frame` is the result of `frame_of(X)`; `container` is a table type from `container_of`.
     """
+    try:
+        return _built(X, frame, columns, container)
+    except CountwiseError:
+        raise
+    except Exception as error:  # values or names that the library cannot hold
+        raise TableError(
+            f"The result cannot be a {container} table: {error}", hint="use set_output to get another type of table."
+        ) from error
+
+
+def _built(X: Any, frame: Frame, columns: Mapping[str, Column | None], container: str) -> Any:
     own = library_of(X) == container
     cells: dict[str, Any] = {}
     for name, column in columns.items():
@@ -61,11 +72,17 @@ def rebuilt(X: Any, frame: Frame, columns: Mapping[str, Column | None], containe
     if container == "array":
         return _array(list(cells.values()), frame.n_rows)
     library = importlib.import_module(container)
+    if container == "pandas":
+        return _pandas(library, X if own else None, frame, cells)
     if container == "pyarrow":
         return library.table(cells)
-    if container == "polars":
-        plain = {n: c.tolist() if isinstance(c, np.ndarray) and c.dtype.kind == "O" else c for n, c in cells.items()}
-        return library.DataFrame(plain)
+    plain = {n: c.tolist() if isinstance(c, np.ndarray) and c.dtype.kind == "O" else c for n, c in cells.items()}
+    return library.DataFrame(plain)
+
+
+def _pandas(library: Any, X: Any, frame: Frame, cells: dict[str, Any]) -> Any:
+    """Build a pandas frame with the index and the names of X, unless X is None."""
+    own = X is not None
     index = X.index if own else None
     if own and not frame.named:  # restore pandas names that are not strings
         original = dict(zip(frame.names, X.columns, strict=False))
@@ -120,6 +137,8 @@ def dense(X: Any) -> Any:
     """Convert a sparse matrix to a dense array; return any other table unchanged."""
     if not is_sparse(X):
         return X
+    if X.ndim != 2:
+        raise TableError(f"Expected 2D array, got a sparse array of shape {X.shape} instead.")
     rows, columns = X.shape
     if rows * columns > _MOST_CELLS:
         raise TableError(
@@ -157,9 +176,11 @@ def chosen(X: Any, frame: Frame, places: Sequence[int]) -> Any:
     if library == "mapping":
         return [{name: row.get(name) for name in names} for row in X]
     if isinstance(X, list | tuple):  # np.asarray would convert rows of mixed types to strings
-        picked = [[row[place] for place in places] for row in X]
-        array = np.asarray(picked)
-        return array if array.dtype.kind in "iufb" else np.array(picked, dtype=object)
+        cells = np.empty((len(X), len(places)), dtype=object)
+        for i, row in enumerate(X):
+            cells[i, :] = [row[place] for place in places]
+        numbers = all(isinstance(cell, bool | int | float | np.number) for cell in cells.flat)
+        return np.array(cells.tolist()) if numbers else cells
     array = np.asarray(X)
     if array.dtype.names:
         return array[names]
@@ -178,18 +199,31 @@ def rows_of(X: Any, rows: NDArray[Any]) -> Any:
     """
     library = library_of(X)
     if library == "pandas":
-        return X.iloc[rows]
+        return X.iloc[rows] if hasattr(X, "iloc") else X.take(rows)  # an index or an array of categories
     if library == "polars":
         return X[rows]
     if library == "pyarrow":
-        return X.take(rows)
+        return _taken(X, rows)
+    if is_sparse(X):
+        return X.tocsr()[rows]
     if isinstance(X, Mapping):
         return {name: rows_of(column, rows) for name, column in X.items()}
     if isinstance(X, list | tuple):
         return [X[i] for i in rows]
-    if is_sparse(X):
-        return X.tocsr()[rows]
     return X[rows] if isinstance(X, np.ndarray | Coded) else np.asarray(X)[rows]
+
+
+def _taken(X: Any, rows: NDArray[Any]) -> Any:
+    """Select rows of an Arrow table or array; Arrow itself cannot select rows of string views."""
+    import pyarrow as pa
+
+    try:
+        return X.take(rows)
+    except pa.ArrowNotImplementedError:
+        if isinstance(X, pa.Table | pa.RecordBatch):
+            return type(X).from_arrays([_taken(column, rows) for column in X.columns], schema=X.schema)
+        cells = X.to_pylist()
+        return pa.array([cells[i] for i in rows.tolist()], type=X.type)
 
 
 def names_in(learner: Any, input_features: Any) -> list[str]:
@@ -198,7 +232,7 @@ def names_in(learner: Any, input_features: Any) -> list[str]:
     every = learner.schema_ if hasattr(learner, "schema_") else learner.names_
     if input_features is None:
         return [str(name) for name in (every if own is None else own)]
-    names = [str(name) for name in np.asarray(input_features, dtype=object)]
+    names = [str(name) for name in np.atleast_1d(np.asarray(input_features, dtype=object))]
     if own is not None and names != [str(name) for name in own]:
         raise OptionError("input_features is not equal to feature_names_in_.")
     if len(names) != len(every):

@@ -6,7 +6,6 @@ joins the domains of two parts of one table.
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import is_
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from countwise import _kernels
-from countwise.data.attributes import Attribute, Count, Nominal, Numeric, Ordinal
+from countwise.data.attributes import Attribute, Count, Date, Nominal, Numeric, Ordinal
 from countwise.data.columns import factorized
 from countwise.data.frames import Coded, Column, Frame, frame_of, is_missing, is_sparse, missing_columns
 from countwise.data.matrices import encode_together, encoded_by_guess, grows_from, is_interleaved, small_domains
@@ -22,12 +21,13 @@ from countwise.data.table import Table, threads_for
 from countwise.data.text import Block, Text
 from countwise.errors import SchemaError, TableError, did_you_mean, listed
 
-__all__ = ["Count", "Nominal", "Numeric", "Ordinal", "Schema", "Text"]
+__all__ = ["Count", "Date", "Nominal", "Numeric", "Ordinal", "Schema", "Text", "field_types"]
 
 _TYPES: dict[str, type[Attribute]] = {
     "nominal": Nominal,
     "ordinal": Ordinal,
     "numeric": Numeric,
+    "date": Date,
     "count": Count,
     "text": Text,
     "block": Block,
@@ -75,7 +75,12 @@ class Schema(Mapping[str, Attribute]):
 
     def __init__(self, attributes: Iterable[Attribute] = ()) -> None:
         self._attributes: dict[str, Attribute] = {}
-        for attribute in attributes:
+        for attribute in attributes if isinstance(attributes, Iterable) else [attributes]:
+            if not isinstance(attribute, Attribute):
+                raise SchemaError(
+                    f"A schema consists of attributes; {attribute!r} is none.",
+                    hint="use objects such as Nominal('color'), or types={'color': 'nominal'} in a model.",
+                )
             if attribute.name in self._attributes:
                 raise SchemaError(f"Two attributes are named {attribute.name!r}.", hint="rename one of them.")
             self._attributes[attribute.name] = attribute
@@ -85,7 +90,7 @@ class Schema(Mapping[str, Attribute]):
     def __getitem__(self, name: str) -> Attribute:
         try:
             return self._attributes[name]
-        except KeyError:
+        except (KeyError, TypeError):
             raise SchemaError(
                 f"The schema has no attribute {name!r}.",
                 hint=did_you_mean(name, self._attributes) or f"use one of {listed(self._attributes)}.",
@@ -133,8 +138,8 @@ class Schema(Mapping[str, Attribute]):
     ) -> Schema:
         """Infer the schema of a table: types from `types` or the dtypes, domains from the values.
 
-        Integers, floats and dates are numeric; booleans, strings and categories are nominal; ordered categories are
-        ordinal. A sparse matrix is one block of counts.
+        Integers and floats are numeric; dates and times are dates; booleans, strings and categories are nominal;
+        ordered categories are ordinal. A sparse matrix is one block of counts.
 
         Parameters
         ----------
@@ -142,7 +147,7 @@ class Schema(Mapping[str, Attribute]):
             The table.
         types : mapping, str or Schema, optional
             Types of columns that the dtype should not determine, for example ``{"zip": "nominal", "body": "text"}``.
-            A type is "nominal", "ordinal", "numeric", "count", "text" or "boolean". An attribute such as
+            A type is "nominal", "ordinal", "numeric", "date", "count", "text" or "boolean". An attribute such as
             ``Nominal("zip", (10115, 10117))`` declares the domain too. A single string applies to all columns.
         categorical_features : array-like, optional
             Columns to treat as nominal, as in scikit-learn: names, positions or a boolean mask.
@@ -466,6 +471,29 @@ class Schema(Mapping[str, Attribute]):
         return cls(attribute_from(entry) for entry in data)
 
 
+def field_types(types: Any) -> dict[str, str]:
+    """Return the types as which the columns of a CSV file are read, from a schema or from declared types.
+
+    Columns that are declared nominal by name only are not in it: the file shows whether they have numbers.
+
+    Examples
+    --------
+    >>> from countwise import Nominal, Numeric, Schema
+    >>> from countwise.data.schema import field_types
+    >>> field_types(Schema([Nominal("zip", (10115, 10117)), Numeric("temp"), Nominal("wind", ("east", "north"))]))
+    {'zip': 'code', 'temp': 'numeric', 'wind': 'text'}
+    >>> field_types({"temp": "numeric", "wind": "nominal", "day": "date"})
+    {'temp': 'numeric', 'day': 'date'}
+    """
+    found = {}
+    for name, given in types.items() if isinstance(types, Mapping) else ():
+        kind = _TYPES.get(_SYNONYMS.get(given, given)) if isinstance(given, str) else None
+        attribute = given if isinstance(given, Attribute) else kind(name) if kind is not None else None
+        if attribute is not None and attribute.field_type is not None:
+            found[name] = attribute.field_type
+    return found
+
+
 def attribute_from(entry: Mapping[str, Any]) -> Attribute:
     """Return the attribute that `Attribute.to_dict` described."""
     fields = {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items() if k != "kind"}
@@ -493,12 +521,12 @@ def _declared(frame: Frame, types: Any) -> dict[str, Attribute]:
 
 def _attribute(name: str, given: Any, column: Column) -> Attribute:
     if isinstance(given, Attribute):
-        if given.name != name:
+        if not isinstance(given.name, str) or given.name != name:
             raise SchemaError(
                 f"types declares column {name!r} with an attribute named {given.name!r}.",
                 hint="use the same name for both.",
             )
-        return given
+        return Date(name) if type(given) is Numeric and _has_dates(column) else given
     if is_sparse(column):
         if given not in ("count", "boolean", "bool", "binary"):
             raise SchemaError(
@@ -511,19 +539,41 @@ def _attribute(name: str, given: Any, column: Column) -> Attribute:
         return Nominal(name, (0, 1) if two else (False, True))
     kind = _SYNONYMS.get(given, given) if isinstance(given, str) else None
     if kind not in _TYPES or kind == "block":
-        known = ["nominal", "ordinal", "numeric", "count", "text", "boolean"]
+        known = ["nominal", "ordinal", "numeric", "date", "count", "text", "boolean"]
         raise SchemaError(
             f"The type of column {name!r} must be one of {listed(known)}, not {given!r}.",
             hint=did_you_mean(given, known),
         )
-    return _TYPES[kind](name)
+    if kind == "count" and _has_dates(column):
+        raise SchemaError(
+            f"{name!r} has dates, which are not counts.", hint=f"pass types={{{name!r}: 'date'}}, or 'nominal'."
+        )
+    return Date(name) if kind == "numeric" and _has_dates(column) else _TYPES[kind](name)
+
+
+def _has_dates(column: Column) -> bool:
+    """Return whether a column has dates or times; a numeric attribute of them is a date."""
+    return isinstance(column, np.ndarray) and column.dtype.kind == "M"
+
+
+def _are_columns(chosen: Any) -> bool:
+    """Return whether all elements are names or positions of columns."""
+    return all(isinstance(one, str | int) or (isinstance(one, float) and one.is_integer()) for one in chosen.tolist())
 
 
 def _categorical(frame: Frame, features: Any) -> list[str]:
     if features is None or (isinstance(features, str) and features == "from_dtype"):
         return []
-    chosen = np.atleast_1d(np.asarray(features))
     names = list(frame.columns)
+    try:
+        chosen = np.atleast_1d(np.asarray(features))
+    except (TypeError, ValueError):
+        chosen = np.empty((0, 0))
+    if chosen.ndim > 1 or not (chosen.dtype.kind in "biuU" or _are_columns(chosen)):
+        raise SchemaError(
+            f"categorical_features must be names or positions of columns, or a mask, not {features!r}.",
+            hint="pass a list such as ['color'] or [0].",
+        )
     if chosen.dtype.kind == "b":
         if len(chosen) != len(names):
             raise SchemaError(
@@ -539,11 +589,11 @@ def _categorical(frame: Frame, features: Any) -> list[str]:
                     hint=did_you_mean(one, names) or f"use one of {listed(names)}.",
                 )
             picked.append(one)
-        elif -len(names) <= one < len(names):
+        elif isinstance(one, int | float) and -len(names) <= one < len(names) and one == int(one):
             picked.append(names[int(one)])
         else:
             raise SchemaError(
-                f"categorical_features refers to column {one}, but the table has {len(names)} columns, "
+                f"categorical_features refers to column {one!r}, but the table has {len(names)} columns, "
                 "numbered from 0."
             )
     return picked
@@ -556,9 +606,9 @@ def _by_dtype(name: str, column: Column) -> Attribute:
     if not isinstance(column, np.ndarray):
         return Block(name, binary=column.dtype.kind == "b")
     if column.dtype.kind == "b":
-        return Nominal(name, (False, True))
+        return Nominal(name)
     if column.dtype.kind in "iufmM":
-        return Numeric(name)
+        return Date(name) if column.dtype.kind == "M" else Numeric(name)
     if column.dtype.kind == "O":
         return _by_values(name, column)
     return Nominal(name)
@@ -568,15 +618,10 @@ def _by_values(name: str, column: Any) -> Attribute:
     if str in set(map(type, column[:100])):  # one string makes a column nominal, and usually comes early
         return Nominal(name)
     types = set(map(type, column))
-    if str in types:
+    if str in types or types <= {bool, np.bool_, type(None)}:
         return Nominal(name)
-    not_none = [t for t in types if not issubclass(t, type(None))]
-    if not_none and all(issubclass(t, bool | np.bool_) for t in not_none):
-        return Nominal(name, (False, True))
     present = {type(value) for value in column if not is_missing(value)}
-    if present and all(issubclass(t, bool | np.bool_) for t in present):
-        return Nominal(name, (False, True))
-    numeric = (int, float, np.integer, np.floating, datetime.date)
+    numeric = (int, float, np.integer, np.floating)
     if present and all(issubclass(t, numeric) and not issubclass(t, bool) for t in present):
         return Numeric(name)
     return Nominal(name)

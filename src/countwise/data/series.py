@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
+from countwise.data.values import EXACT, is_missing, objects_of, plain, tidy
 from countwise.errors import SchemaError, TableError
 
-__all__ = ["TWO_PARTS", "Coded", "Column", "holds_strings", "is_missing", "native_order", "series_column"]
+__all__ = ["TWO_PARTS", "Coded", "Column", "coded_as", "holds_strings", "is_missing", "native_order", "series_column"]
 
 TWO_PARTS = "pass the real and the imaginary part as two columns."
 _FEW_STRINGS = 1 << 12  # the hash table of so many strings fits the processor's cache
@@ -42,23 +43,14 @@ class Coded:
         return values[self.codes]
 
 
-def is_missing(value: object) -> bool:
-    """Return whether a value is missing: None, NaN, NaT or NA.
-
-    Examples
-    --------
-    >>> from countwise.data.series import is_missing
-    >>> is_missing(float("nan")), is_missing(None), is_missing("")
-    (True, True, False)
-    """
-    if value is None:
-        return True
-    if isinstance(value, str):
-        return False
-    try:
-        return bool(value != value)
-    except TypeError:
-        return True  # bool(pandas.NA) raises a TypeError
+def coded_as(codes: NDArray[Any], categories: Sequence[Any], *, ordered: bool) -> Coded:
+    """Return a column of declared categories; those that are missing or occur twice, as Arrow allows, are removed."""
+    values = [None if is_missing(category) else plain(category) for category in categories]
+    if None not in values and len(set(values)) == len(values):
+        return Coded(codes, values, declared=True, ordered=ordered)
+    index: dict[Any, int] = {}
+    places = [-1 if value is None else index.setdefault(value, len(index)) for value in values]
+    return Coded(np.array([*places, -1])[codes], list(index), declared=True, ordered=ordered)
 
 
 def native_order(X: NDArray[Any]) -> NDArray[Any]:
@@ -81,6 +73,8 @@ def series_column(series: Any, name: str) -> Column:
     if isinstance(native_dtype, np.dtype) and native_dtype.kind in "iufb":  # pandas: only NaN can be missing
         return native_order(np.asarray(native))
     dtype = series.dtype
+    if dtype.is_integer():
+        return _integer_column(series)
     if dtype == nw.Categorical or isinstance(dtype, nw.Enum) or dtype == nw.Enum:
         return _categorical_column(series, ordered=dtype == nw.Enum)
     if dtype == nw.String:
@@ -90,24 +84,40 @@ def series_column(series: Any, name: str) -> Column:
         if values.dtype.kind == "b":
             return values
         return np.array([None if is_missing(v) else bool(v) for v in values], dtype=object)
-    if dtype.is_integer() or dtype.is_float():
+    if dtype.is_float():
         if series.null_count():
             series = series.cast(nw.Float32 if dtype == nw.Float32 else nw.Float64)
         values = series.to_numpy()
         if values.dtype.kind == "O":
             values = np.array([np.nan if is_missing(v) else float(v) for v in values])
         return native_order(values)
-    if dtype.is_nested():
+    if dtype.is_nested() or "interval" in str(getattr(native, "type", "")):
         raise SchemaError(
-            f"{name!r} has the dtype {dtype}, but each value must be a scalar.",
+            f"{name!r} has the dtype {getattr(native, 'type', dtype)}, but each value must be a scalar.",
             hint="split it into several columns, or convert it to a string.",
         )
-    if dtype.is_decimal():
-        return series.cast(nw.Float64).to_numpy()
+    if dtype.is_decimal():  # through text, because the cast of Arrow is not exactly rounded
+        return np.asarray(series.cast(nw.String).cast(nw.Float64).to_numpy(), dtype=np.float64)
     values = np.asarray(series.to_numpy())
     if values.dtype.kind == "c":
         raise TableError(f"Complex data not supported: column {name!r}.", hint=TWO_PARTS)
-    return values
+    return tidy(values, name) if values.dtype.kind == "O" else values
+
+
+def _integer_column(series: Any) -> NDArray[Any]:
+    """Convert integers to integers, or to floats if some are missing; objects if floats would not be exact."""
+    import narwhals.stable.v2 as nw
+
+    missing, long = bool(series.null_count()), series.dtype in (nw.Int128, nw.UInt128)
+    if not missing and not long:
+        return native_order(np.asarray(series.to_numpy()))
+    low, high = series.min(), series.max()
+    if is_missing(low):  # every value is missing
+        return np.full(len(series), np.nan)
+    low, high = int(low), int(high)
+    if low < -(2**63) or high >= 2**63 or (missing and max(-low, high) > EXACT):
+        return objects_of([None if is_missing(value) else int(value) for value in series.to_list()])
+    return np.asarray(series.cast(nw.Float64 if missing else nw.Int64).to_numpy())
 
 
 def holds_strings(series: Any) -> bool:
@@ -121,14 +131,14 @@ def _categorical_column(series: Any, *, ordered: bool) -> Coded:
     if hasattr(native, "cat") and hasattr(native.cat, "codes"):  # pandas-like
         dtype = native.dtype
         codes = native.array.codes if type(native).__module__.startswith("pandas.") else native.cat.codes
-        return Coded(np.asarray(codes), dtype.categories.tolist(), declared=True, ordered=bool(dtype.ordered))
+        return coded_as(np.asarray(codes), dtype.categories.tolist(), ordered=bool(dtype.ordered))
     if hasattr(native, "to_physical"):  # Polars: several columns may share one list of categories
         if ordered:
             return Coded(_polars_codes(native), list(native.dtype.categories), declared=True, ordered=True)
         import narwhals.stable.v2 as nw
 
         return _string_column(series.cast(nw.String))
-    return _arrow_codes(native)
+    return _arrow_codes(series.to_arrow())  # pandas may keep Arrow's dictionaries
 
 
 def _string_column(series: Any) -> Column:
@@ -194,5 +204,7 @@ def _arrow_codes(native: Any) -> Coded:
     codes = whole.indices
     if codes.null_count:
         codes = codes.cast(pyarrow.int64()).fill_null(-1)
-    ordered = bool(declared and whole.type.ordered)
-    return Coded(codes.to_numpy(zero_copy_only=False), whole.dictionary.to_pylist(), declared, ordered)
+    numbers = codes.to_numpy(zero_copy_only=False)
+    if not declared:
+        return Coded(numbers, whole.dictionary.to_pylist())
+    return coded_as(numbers, whole.dictionary.to_pylist(), ordered=bool(whole.type.ordered))

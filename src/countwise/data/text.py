@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar, Self
@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from countwise._typing import Flags
 from countwise.data.attributes import Attribute, Nominal
+from countwise.data.columns import remaining
 from countwise.data.frames import Coded, Column, is_missing, is_sparse
-from countwise.errors import SchemaError, TableError
+from countwise.errors import NumberIn, SchemaError, TableError
 
 __all__ = ["Bag", "Block", "Text", "text_if_named"]
 
@@ -174,9 +175,32 @@ class Text(Attribute):
     stop_words: tuple[str, ...] = ()
     kind: ClassVar[str] = "text"
 
+    @property
+    def field_type(self) -> str | None:
+        """Type as which a CSV file is read: "text"."""
+        return "text"
+
     def __post_init__(self) -> None:
         for field in ("words", "ngrams", "stop_words"):
-            object.__setattr__(self, field, tuple(getattr(self, field)))
+            given = getattr(self, field)
+            if isinstance(given, str) or not isinstance(given, Iterable):
+                what = "two integers" if field == "ngrams" else "a list of words"
+                raise SchemaError(f"{field} of {self.name!r} must be {what}, not {given!r}.")
+            object.__setattr__(self, field, tuple(given))
+        if (
+            len(self.ngrams) != 2
+            or self.ngrams[0] not in NumberIn(1, whole=True)
+            or self.ngrams[1] not in NumberIn(self.ngrams[0], whole=True)
+        ):
+            raise SchemaError(f"ngrams of {self.name!r} must be two integers from 1, not {self.ngrams!r}.")
+        if not all(issubclass(kind, str) for kind in {*map(type, self.words), *map(type, self.stop_words)}):
+            raise SchemaError(f"words and stop_words of {self.name!r} must be strings.")
+        try:
+            re.compile(self.pattern)
+        except (re.error, TypeError, RecursionError, OverflowError) as error:
+            raise SchemaError(
+                f"pattern of {self.name!r} is not a regular expression: {self.pattern!r} ({error})."
+            ) from None
         if self.grows is None:
             object.__setattr__(self, "grows", not self.words)
 
@@ -244,7 +268,7 @@ class Text(Attribute):
         """
         if not self.grows:
             return self
-        kept = tuple(w for w, n in zip(self.words, counts, strict=True) if n > 1e-9)
+        kept = tuple(w for w, known in zip(self.words, remaining(counts), strict=True) if known)
         return self if len(kept) == len(self.words) else dataclasses.replace(self, words=kept)
 
     def encode(self, column: Column, *, strict: bool = False) -> Bag:

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from countwise._typing import Flags, Floats
+from countwise.tallies.moments import BLUR
 from countwise.working.numbers import number
 
-__all__ = ["LEAST", "Redundant", "flat", "redundant"]
+__all__ = ["SMALL", "Redundant", "flat", "redundant"]
 
-LEAST = 1e-11  # smallest fraction of a column's variance not explained by the columns before it
-_SMALL = 1e-290  # a variance that counts as 0; squares of tiny numbers underflow
+_LEAST = 1e-11  # smallest fraction of a column's variance not explained by the columns before it
+SMALL = 1e-290  # a variance that counts as 0; squares of tiny numbers underflow
 _MOST_TERMS = 4
 
 
@@ -33,19 +34,19 @@ class Redundant:
 def flat(n: Floats, mean: Floats, m2: Floats) -> Flags:
     """Return which columns are constant within the classes, from (n, mean, M2) of each class and column."""
     total = np.maximum(n.sum(axis=0), 1e-300)
-    resolution = (8 * np.finfo(float).eps * np.abs(np.where(n > 0, mean, 0.0)).max(axis=0)) ** 2
-    return np.asarray(m2.sum(axis=0) / total <= np.maximum(resolution, _SMALL))
+    resolution = (BLUR * np.abs(np.where(n > 0, mean, 0.0)).max(axis=0)) ** 2
+    return np.asarray(m2.sum(axis=0) / total <= np.maximum(resolution, SMALL))
 
 
-def redundant(covariance: Floats, mean: Floats, names: Sequence[str], least: float = LEAST) -> list[Redundant]:
+def redundant(covariance: Floats, mean: Floats, names: Sequence[str], least: float = _LEAST) -> list[Redundant]:
     """Return the columns to exclude so that the within-class covariance is invertible; earlier columns are kept.
 
     A column is kept if at least the fraction `least` of its variance is not explained by the columns before it. The
     class means show whether the classes differ in a redundant column.
     """
     variance = np.diag(covariance)
-    resolution = (8 * np.finfo(float).eps * np.abs(mean).max(axis=0)) ** 2
-    flat = variance <= np.maximum(resolution, _SMALL)
+    resolution = (BLUR * np.abs(mean).max(axis=0)) ** 2
+    flat = variance <= np.maximum(resolution, SMALL)
     sd = np.sqrt(np.where(flat, 1.0, variance))
     r = covariance / np.outer(sd, sd)
     if not flat.any() and _is_sound(r, least):
@@ -80,7 +81,7 @@ def _is_sound(r: Floats, least: float) -> bool:
 
 def _constant(j: int, mean: Floats, names: Sequence[str], resolution: Floats) -> Redundant:
     apart = float(np.ptp(mean[:, j]))
-    separates = apart**2 > max(float(resolution[j]), _SMALL)
+    separates = apart**2 > max(float(resolution[j]), SMALL)
     why = "is constant within each class, and differs between them" if separates else "is constant"
     return Redundant(j, names[j], why, separates)
 

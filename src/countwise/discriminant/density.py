@@ -18,7 +18,8 @@ from countwise.discriminant.collinearity import Redundant
 from countwise.discriminant.scoring import diagonal_terms, joint_term
 from countwise.distributions.distribution import Density, LeftOutRows, no_say
 from countwise.distributions.gaussian import GaussianDensity
-from countwise.working.numbers import number
+from countwise.working.latex import text_latex
+from countwise.working.numbers import cell
 from countwise.working.steps import Factor, Step
 
 __all__ = ["DiagonalNormal", "JointDensity", "Marginal", "MultivariateNormal", "patterns_of"]
@@ -55,7 +56,7 @@ class JointDensity(Density):
 
     def cell(self, j: int, value: float) -> str:
         """Return a value as text."""
-        return number(float(value))
+        return cell(float(value))
 
     def factor(self, c: int, log: float, row: str) -> Factor:
         """Return the factor of class c, whose log density at the row is `log`."""
@@ -92,7 +93,7 @@ class Marginal:
         self.mean, self.shared = mean, covariance.ndim == 2
         stack = covariance[None] if self.shared else covariance
         sd = np.sqrt(np.einsum("kjj->kj", stack))
-        lower = np.linalg.cholesky(stack / (sd[:, :, None] * sd[:, None, :]))
+        lower = _cholesky(stack / (sd[:, :, None] * sd[:, None, :]))
         eye = np.broadcast_to(np.eye(stack.shape[1]), stack.shape)
         self.whitener = np.linalg.solve(lower, eye) / sd[:, None, :]  # lower triangular W with W Σ W' = I
         self.log_det = 2 * (np.log(np.einsum("kjj->kj", lower)).sum(axis=1) + np.log(sd).sum(axis=1))
@@ -125,8 +126,19 @@ class Marginal:
         common = np.zeros((len(out), 1))
         _kernels.add_quadratic(list(columns), self.center[None], self.whitener, common, incomplete)
         _add_where(common, self.log_norm, incomplete)
-        out += common
+        with np.errstate(invalid="ignore"):  # ∞ - ∞ becomes NaN: the density is 0
+            out += common
         return incomplete
+
+
+def _cholesky(r: Floats) -> Floats:
+    """Return the Cholesky factors of correlation matrices; eigenvalues below the rounding error are raised to it."""
+    lift = 0.0
+    while True:
+        try:
+            return np.asarray(np.linalg.cholesky(r + lift * np.eye(r.shape[1])))
+        except np.linalg.LinAlgError:
+            lift = max(2 * lift, r.shape[1] * float(np.finfo(float).eps))
 
 
 def _add_where(out: Floats, constants: Floats, incomplete: NDArray[np.uint8]) -> None:
@@ -149,6 +161,7 @@ class MultivariateNormal(JointDensity):
     redundant: tuple[Redundant, ...]  # excluded columns that made the covariance singular
     shrinkage: Floats  # shrinkage of the covariance, or of each covariance
     n_iter: int  # EM iterations; 0 if no value was missing
+    ridge: float  # fraction of the variances that EM mixed into a covariance; 0 if there was no need
     rule: str
     n_complete: float  # weight of the rows without missing values in these columns
     _kept: dict[bytes, Marginal] = field(default_factory=dict, repr=False)
@@ -209,7 +222,8 @@ class MultivariateNormal(JointDensity):
     def factor(self, c: int, log: float, row: str) -> Factor:
         """Return the normal density φ at the row."""
         mark = "" if self.shared else "_c"
-        text, latex = f"φ({row}; μ_c, Σ{mark})", rf"\varphi({row};\,\mu_c,\,\Sigma{mark})"
+        tex = row if row == "x" else text_latex(row)
+        text, latex = f"φ({row}; μ_c, Σ{mark})", rf"\varphi({tex};\,\mu_c,\,\Sigma{mark})"
         return Factor(log, text, latex, total=float(self.n[c]))
 
     def scoring_terms(self, derived: Derived, schema: Schema, tally: Any) -> list[Any]:
@@ -314,7 +328,7 @@ class DiagonalNormal(JointDensity):
         """Return the factor of each column."""
         found = []
         for part, x in zip(self.parts, self.row(column).tolist(), strict=True):
-            found += part.steps(part.name, np.array([x]), "" if np.isnan(x) else number(x))
+            found += part.steps(part.name, np.array([x]), "" if np.isnan(x) else cell(x))
         return [*found, *self.skipped()]
 
     def scoring_terms(self, derived: Derived, schema: Schema, tally: Any) -> list[Any]:

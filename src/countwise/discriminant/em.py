@@ -3,6 +3,11 @@
 Rows with the same pattern of missing values enter only through their number, mean and scatter matrix. The cost of an
 iteration is therefore proportional to the number of patterns, not of rows. Iterations are accelerated by squared
 extrapolation (SQUAREM), which saves most of them where many values are missing.
+
+Where too few rows have the columns together, the likelihood has no maximum: it grows without limit while a covariance
+becomes singular. EM stops as soon as that shows, or if it does not converge, and starts again with a ridge: each
+iteration replaces the scatter S / n by (1 - r) S / n + r D, where D has the variances of the columns and no
+correlations. This maximizes the likelihood times an inverse Wishart prior with the weight of n r / (1 - r) rows.
 """
 
 from __future__ import annotations
@@ -18,12 +23,14 @@ from countwise._typing import Flags, Floats
 from countwise.errors import warn
 from countwise.tallies._cells import PatternMoments
 
-__all__ = ["EMEstimate", "em"]
+__all__ = ["RIDGE", "EMEstimate", "em"]
 
 Places = NDArray[np.intp]
 _TOLERANCE = 1e-10  # EM stops when no parameter changes by more than this fraction of a standard deviation
-_MOST_STEPS = 3000
+_MOST_STEPS = 500
 _JITTER = 1e-12  # eigenvalues of a correlation matrix below this count as 0
+_SINGULAR = 1e-8  # a correlation matrix with a smaller eigenvalue is on its way to a singular one
+RIDGE = 0.1  # r: fraction of the variances in a covariance that the known values do not determine
 
 
 class EMEstimate(NamedTuple):
@@ -31,8 +38,9 @@ class EMEstimate(NamedTuple):
 
     n: Floats  # (classes,)
     mean: Floats  # (classes, columns)
-    scatter: Floats  # (classes, columns, columns): expected scatter about the class means
+    scatter: Floats  # (classes, columns, columns): expected scatter about the class means, with its ridge
     n_iter: int
+    ridge: Floats  # (1 or classes,): ridge of the covariance of all classes, or of each; 0 if there is none
 
 
 class _State(NamedTuple):
@@ -61,42 +69,79 @@ class _Group:
     first: Places  # (regressions,): a cell that uses it
 
 
+@dataclass(frozen=True, slots=True)
+class _Ridge:
+    """A fraction of the variances at the start that is mixed into each covariance."""
+
+    share: Floats  # (1 or classes,)
+    variance: Floats  # (1 or classes, columns, columns): diagonal
+
+    def mixed(self, covariance: Floats) -> Floats:
+        """Return (1 - r) Σ + r D."""
+        share = self.share[:, None, None]
+        return np.where(share > 0, (1 - share) * covariance + share * self.variance, covariance)
+
+
 def em(
     patterns: Sequence[tuple[Flags, PatternMoments]], mean: Floats, variance: Floats, *, shared: bool
 ) -> EMEstimate:
-    """Return the maximum likelihood estimate for the known values, starting from the given mean and variance."""
+    """Return the maximum likelihood estimate for the known values, starting from the given mean and variance.
+
+    A covariance that would become singular gets a ridge.
+    """
     scale, center = np.sqrt(variance.mean(axis=0)), mean.mean(axis=0)
     groups = _grouped(patterns, center, scale, shared=shared)
     diagonal = np.stack([np.diag(v) for v in variance / scale**2])
-    here = _State((mean - center) / scale, diagonal.mean(axis=0, keepdims=True) if shared else diagonal)
-    here, steps, moved = _climbed(groups, here)
-    if moved >= _TOLERANCE:
-        warn(
-            f"EM for the missing values did not converge in {steps} iterations; the last one changed a parameter by "
-            f"{moved:.1g} standard deviations."
-        )
+    start = _State((mean - center) / scale, diagonal.mean(axis=0, keepdims=True) if shared else diagonal)
+    ridge = _Ridge(np.zeros(len(start.covariance)), start.covariance)
+    here, steps, singular = _climbed(groups, start, ridge)
+    while singular.any():
+        ridge = _Ridge(np.where(singular, RIDGE, ridge.share), start.covariance)
+        here, more, singular = _climbed(groups, start, ridge)
+        steps += more
     n, _, scatter = _expected(groups, here, by_class=True)
+    mass = np.maximum(n, 1e-300)[:, None, None]
+    scatter = ridge.mixed(scatter / mass) * mass if ridge.share.any() else scatter
     found = here.mean * scale + center
     found = np.where(np.abs(found) < 1e-14 * (np.abs(center) + scale), 0.0, found)  # rounding errors about 0
-    return EMEstimate(n, found, scatter * np.outer(scale, scale), steps)
+    return EMEstimate(n, found, scatter * np.outer(scale, scale), steps, ridge.share)
 
 
-def _climbed(groups: Sequence[_Group], here: _State) -> tuple[_State, int, float]:
-    """Iterate EM until it converges: two steps, then an extrapolation along their path."""
+def _climbed(groups: Sequence[_Group], here: _State, ridge: _Ridge) -> tuple[_State, int, Flags]:
+    """Iterate EM until it converges: two steps, then an extrapolation along their path.
+
+    Also return which covariances need a ridge: those that are nearly singular, and all if EM does not converge.
+    """
     steps, moved, last = 0, np.inf, np.inf
+    free = ridge.share == 0
     while steps < _MOST_STEPS:
-        one = _step(groups, here)
+        one = _step(groups, here, ridge)
         moved = one.away_from(here)
         steps += 1
-        if moved < _TOLERANCE:
-            return one, steps, moved
-        two = _step(groups, one)
+        singular = free & _nearly_singular(one.covariance, ridge.variance)
+        if moved < _TOLERANCE or singular.any():
+            return one, steps, singular
+        two = _step(groups, one, ridge)
         leap = _leap(here, one, two)
         steps += 1
         # no extrapolation after one that led away from the optimum
         here = two if leap is None or moved > 2 * last else leap
         last = moved
-    return here, steps, moved
+    if not free.any():
+        warn(
+            f"EM for the missing values did not converge in {steps} iterations; the last one changed a parameter by "
+            f"{moved:.1g} standard deviations."
+        )
+    return here, steps, free
+
+
+def _nearly_singular(covariance: Floats, start: Floats) -> Flags:
+    """Return which covariances have lost a variance since the start, or have an eigenvalue near 0 (correlations)."""
+    variance = np.einsum("kjj->kj", covariance)
+    flat = (variance <= _SINGULAR * np.einsum("kjj->kj", start)).any(axis=1)
+    sd = np.sqrt(np.where(variance > 0, variance, 1.0))
+    least = np.linalg.eigvalsh(covariance / (sd[:, :, None] * sd[:, None, :]))[:, 0]
+    return np.asarray(flat | (least < _SINGULAR))
 
 
 def _leap(here: _State, one: _State, two: _State) -> _State | None:
@@ -118,12 +163,12 @@ def _leap(here: _State, one: _State, two: _State) -> _State | None:
     return None
 
 
-def _step(groups: Sequence[_Group], state: _State) -> _State:
+def _step(groups: Sequence[_Group], state: _State, ridge: _Ridge) -> _State:
     """Return the means and covariances after one EM iteration."""
     n, mean, scatter = _expected(groups, state, by_class=len(state.covariance) > 1)
     if len(state.covariance) == 1:
-        return _State(mean, scatter / n.sum())
-    covariance = scatter / np.maximum(n, 1e-300)[:, None, None]
+        return _State(mean, ridge.mixed(scatter / n.sum()))
+    covariance = ridge.mixed(scatter / np.maximum(n, 1e-300)[:, None, None])
     return _State(mean, np.where((n > 0)[:, None, None], covariance, state.covariance))
 
 

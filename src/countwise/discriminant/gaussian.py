@@ -12,20 +12,20 @@ from numpy.typing import NDArray
 from countwise._typing import Flags, Floats
 from countwise.data.attributes import Nominal, Numeric
 from countwise.data.vectors import Vector
-from countwise.discriminant.collinearity import LEAST, Redundant, flat, redundant
+from countwise.discriminant.collinearity import SMALL, Redundant, flat, redundant
 from countwise.discriminant.density import DiagonalNormal, MultivariateNormal
-from countwise.discriminant.em import EMEstimate, em
+from countwise.discriminant.em import RIDGE, EMEstimate, em
 from countwise.distributions.gaussian import Gaussian, GaussianDensity
-from countwise.errors import OptionError, TableError, TooFewRows, check_settings, listed, warn
+from countwise.errors import NumberIn, OptionError, TableError, TooFewRows, check_settings, listed, warn
 from countwise.tallies import Moments, Scatter
 from countwise.tallies._cells import PatternMoments, merged, nothing
+from countwise.tallies.moments import BLUR, HUGE, TINY, too_large, too_small
 from countwise.tallies.scatter import margins_of
 
 __all__ = ["JointGaussian"]
 
 
 Patterns = list[tuple[Flags, PatternMoments]]
-_TINY = 1e-145  # squares of smaller numbers lose precision
 
 
 class DiscriminantSample:
@@ -52,7 +52,7 @@ class DiscriminantSample:
         self.weight = every[0].max(axis=1)  # (classes,)
         self._use(np.array(used, dtype=np.intp))
         self._note_borrowed()
-        self._refuse_tiny()
+        self._refuse_extremes()
 
     def _use(self, columns: NDArray[np.intp]) -> None:
         """Select columns, with their moments by pattern of missing values; rows without known values are ignored."""
@@ -79,16 +79,15 @@ class DiscriminantSample:
                     hint="use missing='em' to learn from incomplete rows too.",
                 )
 
-    def _refuse_tiny(self) -> None:
+    def _refuse_extremes(self) -> None:
         n, mean, m2 = self.margins
         size = np.abs(np.where(n > 0, mean, 0.0)).max(axis=0)
         variance = m2.sum(axis=0) / np.maximum(n.sum(axis=0), 1e-300)
         for name, most, spread in zip(self.names, size.tolist(), variance.tolist(), strict=True):
-            if 0 < most < _TINY and spread < _TINY**2:
-                raise TableError(
-                    f"The numbers of {name!r} are too small: their squares underflow (below about 1e-145).",
-                    hint="rescale the column.",
-                )
+            if not np.isfinite(spread) or most > HUGE:
+                raise too_large(name)
+            if 0 < most < TINY and spread < TINY**2:
+                raise too_small(name)
 
     def _note_borrowed(self) -> None:
         n = self.margins[0]
@@ -111,7 +110,7 @@ class DiscriminantSample:
 
     def drop_constants(self) -> None:
         """Exclude columns that are equal in all rows, because they would lower a common variance."""
-        apart = np.ptp(self.means, axis=0) > 8 * np.finfo(float).eps * np.abs(self.means).max(axis=0)
+        apart = np.ptp(self.means, axis=0) > BLUR * np.abs(self.means).max(axis=0)
         self.drop(dict.fromkeys(np.flatnonzero(flat(*self.margins) & ~apart).tolist(), "constant"))
 
     @property
@@ -133,12 +132,13 @@ class DiscriminantSample:
         means = self.means
         if self.is_complete:
             total = self.cells
-            return EMEstimate(total.n, np.where(total.n[:, None] > 0, total.mean, means), total.scattered(), 0)
+            mean = np.where(total.n[:, None] > 0, total.mean, means)
+            return EMEstimate(total.n, mean, total.scattered(), 0, np.zeros(1))
         n, _, m2 = self.margins
         moving = np.flatnonzero(~flat(*self.margins))  # EM would converge only slowly to a variance of 0
         scatter = np.zeros((self.n_classes, len(self.columns), len(self.columns)))
         if len(moving) == 0:
-            return EMEstimate(self.weight, means, scatter, 0)
+            return EMEstimate(self.weight, means, scatter, 0, np.zeros(1))
         patterns = []
         for known, cells in self.patterns:
             kept = known[moving]
@@ -152,7 +152,32 @@ class DiscriminantSample:
         found = em(patterns, means[:, moving], variance, shared=shared)
         scatter[:, moving[:, None], moving[None, :]] = found.scatter
         means[:, moving] = found.mean
-        return EMEstimate(found.n, means, scatter, found.n_iter)
+        return found._replace(mean=means, scatter=scatter)
+
+    def collinear(self) -> list[Redundant]:
+        """Return columns that are linear combinations of others in the complete rows, if there are enough rows."""
+        total = self.cells
+        if not float(total.n.sum()) - np.count_nonzero(total.n) > len(self.columns):
+            return []
+        found = redundant(_pooled(total.n, total.scattered()), total.mean[total.n > 0], self.names)
+        n = np.broadcast_to(total.n[:, None], total.mean.shape)
+        constant = flat(n, total.mean, total.scattered().diagonal(axis1=1, axis2=2))
+        return [one for one in found if not constant[one.column]]
+
+    def scales(self, covariance: Floats, c: int) -> tuple[Floats, Flags]:
+        """Return the unit of each column in class c, and which columns are constant in it.
+
+        It is the standard deviation in the class. A column that is constant there takes the pooled deviation within
+        the classes; one that is constant within each class takes its deviation in all rows.
+        """
+        n, mean, m2 = self.margins
+        total = np.maximum(n.sum(axis=0), 1e-300)
+        within = m2.sum(axis=0) / total
+        between = (n * (np.where(n > 0, mean, 0.0) - (n * mean).sum(axis=0) / total) ** 2).sum(axis=0) / total
+        variance = np.diag(covariance)
+        constant = variance <= np.maximum((BLUR * self.means[c]) ** 2, SMALL)
+        fallback = np.where(flat(n, mean, m2), within + between, within)
+        return np.sqrt(np.where(constant, fallback, variance)), constant
 
 
 def _columns_of(cells: PatternMoments, places: NDArray[np.intp]) -> PatternMoments:
@@ -182,20 +207,14 @@ def _shrunk(covariance: Floats, share: float) -> Floats:
     return (1 - share) * covariance + share * (np.trace(covariance) / d) * np.eye(d)
 
 
-def _standardized(covariance: Floats) -> tuple[Floats, Floats]:
-    """Return the correlation matrix, and the standard deviations."""
-    sd = np.sqrt(np.diag(covariance))
-    sd = np.where(sd > 0, sd, 1.0)
-    return covariance / np.outer(sd, sd), sd
+def _standardized(covariance: Floats, sd: Floats, constant: Flags) -> Floats:
+    """Return the correlation matrix; 0 for the columns that are constant."""
+    r = covariance / np.outer(sd, sd)
+    r[constant], r[:, constant] = 0.0, 0.0
+    return r
 
 
-def _shrunk_by_scale(covariance: Floats, share: float) -> Floats:
-    """Shrink the correlation matrix, and convert the result back to a covariance."""
-    r, sd = _standardized(covariance)
-    return _shrunk(r, share) * np.outer(sd, sd)
-
-
-def _ledoit_wolf_share(cells: PatternMoments, c: int) -> float:
+def _ledoit_wolf_share(cells: PatternMoments, c: int, sd: Floats, r: Floats) -> float:
     """Return the Ledoit-Wolf shrinkage of the covariance of class c, for standardized columns.
 
     It is the variance of the sample covariance relative to its distance from (tr Σ / d) I, and needs the fourth
@@ -205,33 +224,28 @@ def _ledoit_wolf_share(cells: PatternMoments, c: int) -> float:
     n, d = float(cells.n[c]), cells.mean.shape[1]
     if d == 1 or n <= 0:
         return 0.0
-    covariance, sd = _standardized(cells.scattered()[c] / n)
     if sd.min() < 1e-70:
         raise TableError(
             "Some numbers are too small for shrinkage='auto': their fourth powers underflow (below about 1e-70).",
             hint="rescale the columns, or use shrinkage='oas', which needs only squares.",
         )
     fourth = cells.higher[1][c] / np.outer(sd**2, sd**2)
-    mu = float(np.trace(covariance)) / d
-    size = float((covariance**2).sum())
+    mu = float(np.trace(r)) / d
+    size = float((r**2).sum())
     noise = (float(fourth.sum()) / n - size) / (d * n)
-    away = (size - 2 * mu * float(np.trace(covariance)) + d * mu**2) / d
+    away = (size - 2 * mu * float(np.trace(r)) + d * mu**2) / d
     noise = min(noise, away)
     return 0.0 if noise <= 0 else noise / away
 
 
-def _oas_share(covariance: Floats, n: float) -> float:
-    """Return the oracle-approximating shrinkage (OAS) of a covariance, for standardized columns."""
-    d = len(covariance)
+def _oas_share(r: Floats, n: float) -> float:
+    """Return the oracle-approximating shrinkage (OAS) of a correlation matrix."""
+    d = len(r)
     if d == 1:
         return 0.0
-    r, _ = _standardized(covariance)
     alpha, mu = float((r**2).mean()), float(np.trace(r)) / d
     above, below = alpha + mu**2, (n + 1.0) * (alpha - mu**2 / d)
     return 1.0 if below <= 0 else min(above / below, 1.0)
-
-
-_CREEPING = 1e-6  # the same as LEAST, after EM, which converges only slowly to a singular covariance
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,8 +262,7 @@ class JointGaussian:
         covariances = ("shared", "own", "diagonal", "spherical")
         check_settings(self, covariance=covariances, divisor=("n", "n-classes"), missing=("em", "complete"))
         share = self.shrinkage
-        number = isinstance(share, int | float | np.number) and not isinstance(share, bool)
-        if not (0 <= share <= 1 if number else share is None or share in ("auto", "oas")):
+        if share not in NumberIn(0, 1, words=(None, "auto", "oas")):
             raise OptionError(
                 f"shrinkage must be None, a number from 0 to 1, 'auto' (Ledoit-Wolf) or 'oas', not {share!r}.",
                 hint="use 'auto' to let the data determine it.",
@@ -321,6 +334,8 @@ class JointGaussian:
         rule += f", divisor {self._over('n' if self.covariance == 'shared' else 'n_c')}"
         if shares.any():
             rule += f", shrunk by {', '.join(dict.fromkeys(f'{share:.3g}' for share in shares))}"
+        if estimate.ridge.any():
+            rule += f", ridge {RIDGE:g}"
         return MultivariateNormal(
             columns=sample.columns,
             names=sample.names,
@@ -331,6 +346,7 @@ class JointGaussian:
             redundant=redundants,
             shrinkage=shares,
             n_iter=estimate.n_iter,
+            ridge=float(estimate.ridge.max()),
             rule=rule,
             n_complete=sample.n_complete,
         )
@@ -343,11 +359,15 @@ class JointGaussian:
     def _inverted(self, sample: DiscriminantSample) -> tuple[EMEstimate, Floats, Floats, tuple[Redundant, ...]]:
         """Return means and invertible covariances, after collinear and constant columns are excluded."""
         shared = self.covariance == "shared"
+        if self._by_scale:
+            sample.drop_constants()  # they have no unit
         estimate = sample.estimate(shared=shared)
         self._refuse_light(sample, estimate.n, np.einsum("kjj->kj", estimate.scatter).max(axis=1))
         covariance, shares = self._covariance(sample, estimate)
-        pooled = covariance if shared else _pooled(estimate)
+        pooled = covariance if shared else _pooled(estimate.n, estimate.scatter)
         found = redundant(pooled, estimate.mean, sample.names) if shared or self.shrinkage is None else []
+        if not found and estimate.ridge.any() and self.shrinkage is None:
+            found = sample.collinear()
         if found:
             if len(found) == len(sample.names):
                 raise _no_spread(sample, "a covariance")
@@ -356,44 +376,54 @@ class JointGaussian:
             estimate = sample.estimate(shared=shared)
             covariance, shares = self._covariance(sample, estimate)
         if not shared:
-            _refuse_singular(sample, covariance, estimate)
+            _refuse_singular(sample, covariance, estimate, shrunk=self.shrinkage is not None)
+        if estimate.ridge.any():
+            _warn_of_ridge(sample, estimate)
         return estimate, covariance, shares, tuple(found)
+
+    @property
+    def _by_scale(self) -> bool:
+        """Whether the correlation matrix is shrunk instead of the covariance."""
+        return isinstance(self.shrinkage, str)
 
     def _covariance(self, sample: DiscriminantSample, estimate: EMEstimate) -> tuple[Floats, Floats]:
         """Return the covariance of all classes or of each class, and the shrinkage of each."""
         n, scatter = estimate.n, estimate.scatter
         less = 0 if self.divisor == "n" else 1
-        own = np.stack([s / (m - less) if m > less else s for s, m in zip(scatter, n, strict=True)])
-        shares = np.array([self._share(sample, c, own[c], float(n[c])) for c in range(len(n))])
-        by_scale = self.shrinkage in ("auto", "oas")
         if self.covariance == "own":
-            shrink = _shrunk_by_scale if by_scale else _shrunk
+            own = np.stack([s / (m - less) if m > less else s for s, m in zip(scatter, n, strict=True)])
             # a class of identical rows gets the pooled covariance; without shrinkage it is an error
             spread = (np.einsum("kjj->kj", scatter) > 0).any(axis=1)
-            own = np.where(spread[:, None, None], own, _pooled(estimate))
-            own = np.stack([shrink(s, share) if share else s for s, share in zip(own, shares, strict=True)])
-            return own, shares
+            own = np.where(spread[:, None, None], own, _pooled(n, scatter))
+            shrunk = [self._shrunk_class(sample, c, own[c], float(n[c])) for c in range(len(n))]
+            return np.stack([s for s, _ in shrunk]), np.array([share for _, share in shrunk])
         free = float(n.sum()) - less * np.count_nonzero(n)
-        if not by_scale:
+        if not self._by_scale:
             share = float(self.shrinkage or 0.0)
             return _shrunk(scatter.sum(axis=0) / free, share), np.array([share])
-        each = zip(scatter, n, shares, strict=True)
-        total = np.sum([_shrunk_by_scale(s / max(m, 1e-300), share) * m for s, m, share in each], axis=0)
-        return total / free, shares
+        each = [s / max(float(m), 1e-300) for s, m in zip(scatter, n, strict=True)]
+        shrunk = [self._shrunk_class(sample, c, s, float(n[c])) for c, s in enumerate(each)]
+        total = np.sum([s * m for (s, _), m in zip(shrunk, n, strict=True)], axis=0)
+        return total / free, np.array([share for _, share in shrunk])
 
-    def _share(self, sample: DiscriminantSample, c: int, covariance: Floats, n: float) -> float:
+    def _shrunk_class(self, sample: DiscriminantSample, c: int, covariance: Floats, n: float) -> tuple[Floats, float]:
+        """Shrink the covariance of class c; also return its shrinkage."""
         if self.shrinkage is None or n <= 0:
-            return 0.0
+            return covariance, 0.0
+        if not self._by_scale:
+            return _shrunk(covariance, float(self.shrinkage)), float(self.shrinkage)
+        sd, constant = sample.scales(covariance, c)
+        r = _standardized(covariance, sd, constant)
         if self.shrinkage == "auto" and sample.is_complete:
-            return _ledoit_wolf_share(sample.cells, c)
-        if isinstance(self.shrinkage, str):  # the fourth moments of missing values are unknown
-            return _oas_share(covariance, n)
-        return float(self.shrinkage)
+            share = _ledoit_wolf_share(sample.cells, c, sd, r)
+        else:  # the fourth moments of missing values are unknown
+            share = _oas_share(r, n)
+        return (_shrunk(r, share) * np.outer(sd, sd) if share else covariance), share
 
 
-def _pooled(estimate: EMEstimate) -> Floats:
+def _pooled(n: Floats, scatter: Floats) -> Floats:
     """Return the pooled covariance of all classes."""
-    return np.asarray(estimate.scatter.sum(axis=0) / max(float(estimate.n.sum()), 1e-300))
+    return np.asarray(scatter.sum(axis=0) / max(float(n.sum()), 1e-300))
 
 
 def _no_spread(sample: DiscriminantSample, what: str) -> TooFewRows:
@@ -445,18 +475,29 @@ def _warn_of(found: Sequence[Redundant], estimate: EMEstimate, columns: int) -> 
     )
 
 
-def _refuse_singular(sample: DiscriminantSample, covariance: Floats, estimate: EMEstimate) -> None:
+def _warn_of_ridge(sample: DiscriminantSample, estimate: EMEstimate) -> None:
+    classes = [repr(c) for c, share in zip(sample.classes, estimate.ridge, strict=False) if share > 0]
+    whose = f" of class {', '.join(classes)}" if len(estimate.ridge) > 1 else ""
+    warn(
+        f"The known values do not determine the covariance{whose}: {sample.n_complete:g} rows have all of the "
+        f"{len(sample.names)} columns, and the likelihood would grow without limit. "
+        f"EM uses a ridge: {1 - RIDGE:g} of the covariance, and {RIDGE:g} of the variances without correlations. "
+        "Hint: drop columns with many missing values, or use covariance='diagonal'."
+    )
+
+
+def _refuse_singular(sample: DiscriminantSample, covariance: Floats, estimate: EMEstimate, *, shrunk: bool) -> None:
     """Raise an error if the covariance of a class is singular, because its density could not be compared."""
     for c, label in enumerate(sample.classes):
-        # with missing values, EM converges only slowly to a singular covariance
-        least = _CREEPING if estimate.n_iter else LEAST
-        found = redundant(covariance[c], estimate.mean[c : c + 1], sample.names, least) if estimate.n[c] > 0 else []
-        if found:
+        found = redundant(covariance[c], estimate.mean[c : c + 1], sample.names) if estimate.n[c] > 0 else []
+        open_ended = estimate.n_iter > 0 and bool(estimate.ridge[c] > 0) and not shrunk
+        if found or open_ended:
             rows, what = (sample.cells, "complete rows") if estimate.n_iter else (estimate, "rows")
             n = float(rows.n[c])
-            why = f"it has {n:g} {what} for {len(sample.names)} columns; " if n <= len(sample.names) else ""
-            shown = "; ".join(map(str, found[:3])) + (f"; and {len(found) - 3} more" if len(found) > 3 else "")
+            why = [f"it has {n:g} {what} for {len(sample.names)} columns"] if n <= len(sample.names) else []
+            why += [str(one) for one in found[:3]] + [f"and {len(found) - 3} more"] * (len(found) > 3)
+            why += ["the known values do not determine it"] * open_ended
             raise TooFewRows(
-                f"The covariance of class {label!r} is singular: {why}{shown} (n_samples={estimate.n[c]:g}).",
+                f"The covariance of class {label!r} is singular: {'; '.join(why)} (n_samples={estimate.n[c]:g}).",
                 hint="use covariance='shared' or shrinkage='auto', or drop the columns.",
             )

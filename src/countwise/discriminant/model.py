@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from countwise.base.logistic import LogisticForm
 from countwise.base.term import Term, numeric_and_nominal
 from countwise.data.attributes import Nominal
 from countwise.data.derived import NumberColumns, whole_row
-from countwise.data.frames import Coded, Frame, is_missing
+from countwise.data.frames import Frame
 from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.discriminant.density import DiagonalNormal
@@ -48,13 +49,16 @@ class DiscriminantClassifier(GenerativeClassifier):
     shrinkage : float, {'auto', 'oas'} or None, default=None
         Shrinkage s of the covariance, (1 - s) Σ + s (tr Σ / d) I. A number is s itself, applied to the columns in
         their own units, as in scikit-learn. 'auto' is the Ledoit-Wolf estimate and 'oas' the oracle-approximating
-        estimate of s, both for standardized columns. With missing values 'auto' is the same as 'oas', because
-        Ledoit-Wolf needs fourth moments. None: no shrinkage. Only for 'shared' and 'own'.
+        estimate of s, both for standardized columns, so that units do not matter; a column that is constant in a
+        class is divided by its deviation within the other classes, or else in all rows. With missing values 'auto'
+        is the same as 'oas', because Ledoit-Wolf needs fourth moments. None: no shrinkage. Only for 'shared' and
+        'own'.
     prior : {'raw', 'uniform'}, mapping or array-like, default='raw'
         P(class). 'raw': the class frequencies. 'uniform': equal for all classes. A mapping or array gives the
-        probabilities.
+        probabilities. A class without rows has probability 0 in any case.
     missing : {'em', 'complete'}, default='em'
-        Treatment of missing values in training. 'em': maximum likelihood for all known values, by the EM algorithm.
+        Treatment of missing values in training. 'em': maximum likelihood for all known values, by the EM algorithm;
+        where too few rows have the columns together, with a ridge of 0.1 of the variances and a warning.
         'complete': only complete rows are used. In prediction missing values are integrated out.
     nominal : {None, 'onehot'}, default=None
         Treatment of nominal columns. None: they raise an error. 'onehot': an indicator column for each value but the
@@ -119,21 +123,20 @@ class DiscriminantClassifier(GenerativeClassifier):
     def _infer_schema(self, frame: Frame) -> Schema:
         self._rule()
         check_settings(self, nominal=(None, "onehot"))
-        schema = numeric_and_nominal(Schema.kinds(frame, self.types), "a discriminant")
-        for a in schema.attributes:
-            if isinstance(a, Nominal) and self.nominal is None and not _is_truth(a) and not _blank(a, frame):
-                raise TableError(
-                    f"{a.name!r} is {a.kind}, but DiscriminantClassifier needs numeric columns.",
-                    hint=f"use types={{{a.name!r}: 'numeric'}} to convert it to numbers."
-                    if _reads_as_numbers(frame.columns[a.name])
-                    else "use nominal='onehot' for an indicator column of each value, or drop the column.",
-                )
-        return schema
+        return numeric_and_nominal(Schema.kinds(frame, self.types), "a discriminant")
 
     def _rule(self) -> JointGaussian:
         return JointGaussian(self.covariance, self.divisor, self.shrinkage, self.missing)
 
     def _terms(self, schema: Schema, target: str) -> list[Term]:
+        for a in schema.attributes:
+            if isinstance(a, Nominal) and self.nominal is None and a.values and not _is_truth(a):
+                raise TableError(
+                    f"{a.name!r} is {a.kind}, but DiscriminantClassifier needs numeric columns.",
+                    hint=f"use types={{{a.name!r}: 'numeric'}} to convert it to numbers."
+                    if _read_as_numbers(a.values)
+                    else "use nominal='onehot' for an indicator column of each value, or drop the column.",
+                )
         return [Term(whole_row(NumberColumns, schema.attributes, {*schema, target}), self._rule())]
 
     def _showing(self) -> set[str]:
@@ -233,6 +236,12 @@ class DiscriminantClassifier(GenerativeClassifier):
                 f"Means and covariances are estimated from all rows by EM ({self.n_iter_} iterations); "
                 f"{self.n_complete_:g} rows have no missing values."
             )
+            if self._density.ridge:
+                notes.append(
+                    "The known values do not determine the covariance. EM used a ridge: "
+                    f"{1 - self._density.ridge:g} of the covariance, and {self._density.ridge:g} of the variances "
+                    "without correlations."
+                )
         if self._density.redundant:
             found = self._density.redundant
             excluded = "; ".join(map(str, found[:5])) + (f"; and {len(found) - 5} more" if len(found) > 5 else "")
@@ -240,12 +249,10 @@ class DiscriminantClassifier(GenerativeClassifier):
         return steps, notes
 
 
-def _reads_as_numbers(column: Any) -> bool:
+def _read_as_numbers(values: Sequence[Any]) -> bool:
     """Return whether the first values of a column are numbers stored as strings."""
-    values = column.categories if isinstance(column, Coded) else column[:20]
-    names = [str(v) for v in values if not is_missing(v)][:20]
     try:
-        return bool(names) and all(np.isfinite(float(name)) for name in names)
+        return all(np.isfinite(float(str(value))) for value in values[:20])
     except ValueError:
         return False
 
@@ -253,9 +260,3 @@ def _reads_as_numbers(column: Any) -> bool:
 def _is_truth(a: Nominal) -> bool:
     """Return whether a column is boolean, which counts as the numbers 0 and 1."""
     return a.values == (False, True) and all(isinstance(v, bool) for v in a.values)
-
-
-def _blank(a: Nominal, frame: Frame) -> bool:
-    """Return whether every value of a column is missing, so that its type is undetermined."""
-    column = frame.columns[a.name]
-    return type(a) is Nominal and bool(a.grows) and len(a.learn(column).values) == 0

@@ -9,7 +9,7 @@ import numpy as np
 from countwise._typing import Floats
 from countwise.discriminant.density import Marginal, MultivariateNormal
 from countwise.working import Grid, Section, Working
-from countwise.working.numbers import number, probability, signed
+from countwise.working.numbers import number, precise, probability, signed
 from countwise.working.text import columns as classes_shown
 
 __all__ = ["sections_of"]
@@ -23,6 +23,8 @@ def sections_of(density: MultivariateNormal, column: Any, working: Working) -> l
     x = density.row(column)
     known = ~np.isnan(x)
     if not known.any():
+        return []
+    if not np.isfinite(working.log_joint).any():  # too far from every class: nothing can be written out
         return []
     marginal = density.marginal(known)
     names = [name for name, is_known in zip(density.names, known, strict=True) if is_known]
@@ -47,8 +49,8 @@ def _form(marginal: Marginal, x: Floats, names: list[str], working: Working, c: 
     order = _largest(np.abs(products))
     table: dict[str, list[Any]] = {
         "": [names[j] for j in order],
-        "x": [float(x[j]) for j in order],
-        "μ": [float(marginal.mean[c][j]) for j in order],
+        "x": [_beside(float(x[j]), float(away[j])) for j in order],
+        "μ": [_beside(float(marginal.mean[c][j]), float(away[j])) for j in order],
         "x - μ": [float(away[j]) for j in order],
         "Σ⁻¹(x - μ)": [float(solved[j]) for j in order],
         "product": [float(products[j]) for j in order],
@@ -65,6 +67,12 @@ def _form(marginal: Marginal, x: Floats, names: list[str], working: Working, c: 
         f"f = exp(-{number(square)} / 2) / √((2π)^{d} · {determinant}) = {probability(log)}",
     )
     return Section(f"{working.target} = {working.classes[c]}: density of the row", Grid(table), lines)
+
+
+def _beside(value: float, difference: float) -> float | str:
+    """Return a number, as text if six digits do not show the difference between it and another one."""
+    text = precise(value, max(1e-4 * abs(difference), 1e-9 * abs(value)))
+    return value if text == number(value) else text
 
 
 def _covariances(density: MultivariateNormal, known: Any, names: list[str], working: Working) -> list[Section]:

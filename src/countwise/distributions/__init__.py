@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -150,9 +151,15 @@ def default_for(attribute: Attribute) -> Distribution:
     Poisson(smoothing=None)
     """
     if isinstance(attribute, Block) and attribute.binary:
-        return Bernoulli()
+        return _default(Bernoulli)
     if isinstance(attribute, Text | Block):
-        return Multinomial()
+        return _default(Multinomial)
     if isinstance(attribute, Count):
-        return Poisson()
-    return Gaussian() if isinstance(attribute, Numeric) else Categorical()
+        return _default(Poisson)
+    return _default(Gaussian if isinstance(attribute, Numeric) else Categorical)
+
+
+@cache
+def _default(family: type[Distribution]) -> Distribution:
+    """Return the distribution with its default settings; it is immutable, so all columns can share it."""
+    return family()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -14,11 +15,13 @@ from countwise.cuts.n_bins import LEAST
 from countwise.data.attributes import Attribute, Count
 from countwise.data.table import Table, threads_for
 from countwise.distributions.binned import Binned
-from countwise.distributions.distribution import LeftOutRows
+from countwise.distributions.distribution import Distribution, LeftOutRows
 from countwise.distributions.gaussian import Gaussian
 from countwise.distributions.kernel import Kernel
 from countwise.distributions.numeric_density import NumericDistribution
 from countwise.distributions.poisson import Poisson
+from countwise.distributions.smoothing import check_smoothing
+from countwise.errors import OptionError
 from countwise.tallies import Values
 
 __all__ = ["Auto", "Choice", "leave_one_out_score"]
@@ -54,6 +57,19 @@ class Auto(NumericDistribution):
     smoothing: Any = None
     kind: ClassVar[str] = "auto"
     purpose: ClassVar[str] = "'auto' needs a numeric or count column"
+
+    def __post_init__(self) -> None:
+        given: Any = self.candidates
+        if isinstance(given, str) or not isinstance(given, Iterable):
+            raise OptionError(f"candidates must be distributions, not {given!r}.")
+        object.__setattr__(self, "candidates", tuple(given))
+        for one in self.candidates:
+            if isinstance(one, Auto) or not isinstance(one, Distribution):
+                raise OptionError(
+                    f"A candidate must be a distribution, not {one!r}.",
+                    hint="use objects such as Gaussian(), Kernel() and Binned().",
+                )
+        check_smoothing(self.smoothing)
 
     def with_defaults(self, smoothing: Any, unseen: str) -> Auto:
         """Return the distribution with the model's smoothing, also for candidates without their own."""
@@ -117,7 +133,7 @@ def leave_one_out_score(rule: Any, density: Any, tally: Any, values: Values, n: 
         for c, (x, weights) in enumerate(values.filled):
             if not len(x):
                 continue
-            unit = _repeated(1.0, len(x)) if whole else np.minimum(weights, 1.0)  # the weight of one row
+            unit = _repeated(1.0, len(x)) if whole else np.minimum(weights, values.row_weights[c])  # one row
             every = LeftOutRows(_repeated(c, len(x)), unit, len(n), c)
             found = density.log_prob_left_out(rule, tally, x, every, keep=True)
             logs, odd, _ = found or (np.empty((len(x), len(n))), np.ones(len(x), dtype=bool), True)

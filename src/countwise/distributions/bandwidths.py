@@ -13,12 +13,14 @@ from countwise._typing import Floats
 from countwise.cuts import quantiles
 from countwise.errors import OptionError, listed
 from countwise.tallies import all_ones
+from countwise.tallies.values import row_weight, squared_weights
 
 __all__ = [
     "RULES",
     "TOLERANCE",
     "bandwidth_of",
     "golden",
+    "in_rows",
     "least_width",
     "leave_one_out_likelihood",
     "ones_as_none",
@@ -97,17 +99,18 @@ TOLERANCE = 1e-12  # error of a kernel sum relative to its peak
 def bandwidth_of(rule: Any, values: Floats, weights: NDArray[Any]) -> float:
     """Return the bandwidth of one class by a rule, or the given bandwidth.
 
-    The values are distinct and ascending. The result is 0 if there are fewer than two values.
+    The values are distinct and ascending. Their weights are numbers of rows (see `in_rows`). The result is 0 if there
+    are fewer than two values.
     """
     if not isinstance(rule, str):
         return float(rule)
     unweighted = all_ones(weights)
-    n = float(len(weights)) if unweighted else rows_behind(weights)
+    n = float(len(weights)) if unweighted else float(weights.sum())
     if n <= 1 or len(values) < 2:
         return 0.0
-    extent = float(values[-1] - values[0])
-    if not 1e-100 < extent < 1e100:  # so that squares neither overflow nor underflow
-        return bandwidth_of(rule, (values - values[0]) / extent, weights) * extent
+    if not 1e-100 < values[-1] / 2 - values[0] / 2 < 1e100:  # so that squares neither overflow nor underflow
+        _, power = np.frexp(np.abs(values[[0, -1]]).max())
+        return float(np.ldexp(bandwidth_of(rule, np.ldexp(values, -power), weights), power))
     away = values - np.average(values, weights=None if unweighted else weights)
     squares = (away * away).sum() / n if unweighted else (weights * away * away).sum() / weights.sum()
     sd = float(np.sqrt(squares * (n / (n - 1))))
@@ -135,15 +138,23 @@ def silverman(sd: Any, iqr: Any, n: Any) -> Any:
     return 0.9 * np.where(quartile > 0, np.minimum(sd, quartile), sd) * n**-0.2
 
 
-def rows_behind(weights: NDArray[Any]) -> float:
-    """Return the number of rows that weights represent.
+def in_rows(weights: NDArray[Any], row: float) -> NDArray[Any]:
+    """Return weights as numbers of rows, where `row` is the weight of a typical row.
 
-    Integer weights are copies, so it is their sum. Otherwise it is the effective sample size (Σ w)² / Σ w².
+    Their sum is the effective sample size (Σ w)² / Σ w². Integral weights are copies: their typical row has weight 1.
+    """
+    return weights if row == 1 else weights / row
+
+
+def rows_behind(weights: NDArray[Any]) -> float:
+    """Return the number of rows that the weights of rows represent, the effective sample size (Σ w)² / Σ w².
+
+    A row with an integral weight w counts as w copies.
     """
     total = float(weights.sum()) if len(weights) else 0.0
-    if total <= 0 or weights.dtype.kind in "iu" or _kernels.float_is_integral(weights):
+    if total <= 0 or weights.dtype.kind in "iu":
         return total
-    return total**2 / float((np.asarray(weights, dtype=np.float64) ** 2).sum())
+    return total / row_weight(total, squared_weights(weights))
 
 
 def least_width(values: Floats, weights: NDArray[Any]) -> float:
@@ -152,7 +163,7 @@ def least_width(values: Floats, weights: NDArray[Any]) -> float:
     With a smaller bandwidth the leave-one-out likelihood would grow without limit on repeated values. The result is 0
     if values hardly repeat. `values` are distinct and ascending.
     """
-    total = rows_behind(weights)
+    total = float(weights.sum())
     if len(values) < 3 or total < 1.05 * len(values):
         return 0.0
     return 0.5 * float(np.diff(values).min())

@@ -17,7 +17,7 @@ from countwise.data.derived import AsGiven, Derived, Positive
 from countwise.data.text import Bag
 from countwise.distributions.categorical import Categorical
 from countwise.distributions.distribution import LeftOutRows
-from countwise.distributions.smoothing import exact
+from countwise.distributions.smoothing import drawn_counts, exact, jeffreys
 from countwise.distributions.word_density import WordDistribution, WordsDensity
 from countwise.tallies import Words
 from countwise.working.steps import Factor
@@ -173,15 +173,18 @@ class BernoulliDensity(WordsDensity):
     def _add_drawn(self, column: Bag, out: Floats, rng: np.random.Generator) -> None:
         """Add the log-likelihood with word probabilities drawn from their Beta posterior."""
         present = self._present(column)
-        extra = self.pseudo if self.pseudo.any() else np.full((len(self.kept), 2), 0.5)
-        for c in range(self.n_classes):
-            with_it = np.maximum(self.used[c] + extra[:, 0], 1e-9)
-            without = np.maximum(self.n[c] - self.used[c] + extra[:, 1], 1e-9)
-            for start in range(0, len(self.kept), 512):  # bounded memory for large vocabularies
-                part = slice(start, start + 512)
-                p = rng.beta(with_it[part], without[part], (len(out), len(with_it[part])))
-                chosen = np.where(present[part], p, 1 - p)
-                out[:, c] += np.log(np.maximum(chosen, 1e-300)).sum(axis=1)
+        extra, used = jeffreys(self.pseudo), drawn_counts(self.used, self.n, self.pseudo)
+        n = np.where((self.n > 0) | bool(self.pseudo.any()), self.n, self.n.sum())
+        block = max(1, 512 // self.n_classes)  # bounded memory for large vocabularies
+        for start in range(0, len(self.kept), block):
+            part = slice(start, start + block)
+            logs = np.empty((len(out), len(self.kept[part]), self.n_classes))
+            for c in range(self.n_classes):
+                with_it = np.maximum(used[c, part] + extra[part, 0], 1e-9)
+                without = np.maximum(n[c] - used[c, part] + extra[part, 1], 1e-9)
+                p = rng.beta(with_it, without, (len(out), len(with_it)))
+                logs[:, :, c] = np.log(np.maximum(np.where(present[part], p, 1 - p), 1e-300))
+            out += self._capped(logs).sum(axis=1)
 
     def log_prob_left_out(
         self, rule: Any, tally: Words, column: Bag, rows: LeftOutRows, *, keep: bool = False

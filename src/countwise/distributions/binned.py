@@ -20,7 +20,7 @@ from countwise.data.schema import Schema
 from countwise.distributions.categorical import CategoricalDensity
 from countwise.distributions.distribution import Density, LeftOutRows
 from countwise.distributions.numeric_density import NumericDistribution
-from countwise.distributions.smoothing import smoothing_of
+from countwise.distributions.smoothing import check_smoothing, smoothing_of
 from countwise.scoring.plan import Cut
 from countwise.tallies import Values
 from countwise.working.steps import Step
@@ -71,6 +71,7 @@ class Binned(NumericDistribution):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "method", self.how.method)
+        check_smoothing(self.smoothing)
 
     @property
     def how(self) -> CutRule:

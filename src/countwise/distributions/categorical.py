@@ -17,8 +17,8 @@ from countwise.data.attributes import Attribute, Nominal, Numeric
 from countwise.data.derived import Absent, Derived, Positive
 from countwise.data.schema import Schema
 from countwise.distributions.distribution import Density, Distribution, LeftOutRows, no_say
-from countwise.distributions.smoothing import Smoothing, exact, smoothing_of
-from countwise.errors import OptionError
+from countwise.distributions.smoothing import Smoothing, check_smoothing, drawn_counts, exact, jeffreys, smoothing_of
+from countwise.errors import OptionError, check_settings
 from countwise.scoring.plan import Cut, LookupTerm, Presence
 from countwise.tallies import Counts
 from countwise.working.numbers import Worked
@@ -57,6 +57,10 @@ class Categorical(Distribution):
     smoothing: Any = None
     unseen: str = "ignore"
     kind: ClassVar[str] = "categorical"
+
+    def __post_init__(self) -> None:
+        check_smoothing(self.smoothing)
+        check_settings(self, unseen=("ignore", "share", "error"))
 
     def suits(self, attribute: Attribute) -> bool:
         """Return whether the attribute is nominal or ordinal."""
@@ -183,18 +187,18 @@ class CategoricalDensity(Density):
     def draw_log_prob(self, column: NDArray[Any], size: int, rng: np.random.Generator) -> Floats:
         """Return the log-likelihood with a probability drawn from its Beta posterior.
 
-        Without smoothing the pseudocount of Jeffreys' prior, 0.5, is used.
+        A value without a pseudocount has that of Jeffreys' prior, 0.5.
         """
         out = np.zeros((size, self.n_classes))
         code, k = int(column[0]), len(self.of.values)
-        if code == k or (code > k and not self._extra):
+        if code == k or (code > k and not self._extra) or not (self.counts.any() or self.pseudo.any()):
             return out
         code = min(code, k)  # the entry of unseen values follows those of the values
-        counts = np.pad(self.counts, ((0, 0), (0, self._extra)))
-        added = self.pseudo if self.pseudo.any() else np.full(k, 0.5)
+        counts = drawn_counts(np.pad(self.counts, ((0, 0), (0, self._extra))), self.counts.sum(axis=1), self.pseudo)
+        added = jeffreys(self.pseudo)
         for c in range(self.n_classes):
             mine = counts[c, code] + added[code]
-            rest = self.counts[c].sum() + added.sum() - mine
+            rest = counts[c].sum() + added.sum() - mine
             out[:, c] = np.log(np.maximum(rng.beta(mine, max(rest, 1e-9), size), 1e-300))
         return out
 
@@ -247,7 +251,8 @@ class CategoricalDensity(Density):
         with np.errstate(divide="ignore", invalid="ignore"):
             others = (everyone / everything)[:, None]
             logs = np.log(np.where(whole + mass > 1e-12, (mine + added[:, None]) / (whole + mass), others))
-        kept = np.array([not self.of.grows or value in self.of.fixed for value in self.of.values])
+        of = self.of  # False stays in the domain while True occurs
+        kept = np.array([not of.grows or value in of.fixed or isinstance(value, bool) for value in of.values])
         unique = observed & (everyone <= 1e-9) & ~kept[at]  # no other row has the value: it is unseen
         nothing = observed & (everything <= 1e-9)
         return np.where((~observed | unique | nothing)[:, None], 0.0, logs), unique & (self.unseen == "share"), False

@@ -680,7 +680,7 @@ class Density:
         if len(derived.columns) > 1:
             what = f"The joint distribution of {listed(derived.columns)}"
             hint = "use naive Bayes with a separate distribution of each column, such as 'binned', or a discriminant."
-        elif first in schema and schema[first].kind == "numeric":
+        elif first in schema and isinstance(schema[first], Numeric):
             what, hint = f"The distribution of {first!r}", f"bin the column: distributions={{{first!r}: 'binned'}}."
         else:
             what, hint = f"The distribution of {first!r}", "predict with the rows in memory, or drop the column."

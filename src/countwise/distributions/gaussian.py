@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import InitVar, dataclass
 from operator import attrgetter
@@ -15,15 +16,15 @@ from countwise.data.derived import Derived
 from countwise.data.schema import Schema
 from countwise.distributions.distribution import Distribution, LeftOutRows
 from countwise.distributions.numeric_density import NumericDensity, NumericDistribution
-from countwise.errors import OptionError, warn
+from countwise.errors import NumberIn, check_settings, warn
 from countwise.scoring.plan import NormalTerm
 from countwise.tallies import Moments, all_ones
-from countwise.working.numbers import number
+from countwise.tallies.moments import BLUR, TINY, WORN_BLUR, too_large, too_small
+from countwise.working.numbers import normal, number
 
 __all__ = ["Gaussian", "GaussianDensity"]
 
 _HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
-_EPSILON = float(np.finfo(float).eps)
 _WORN = 1e-4  # if a smaller fraction of a sum of squares remains without a row, digits are lost
 
 
@@ -33,7 +34,7 @@ class Gaussian(NumericDistribution):
 
     .. math:: f(x | c) = exp(-(x - μ_c)² / 2σ_c²) / (σ_c √(2π))
 
-    A class with too few values for a variance gets the variance of the whole column.
+    A class with too few values for a variance gets the variance of the whole column, with the same divisor.
 
     Parameters
     ----------
@@ -64,8 +65,7 @@ class Gaussian(NumericDistribution):
     shows_infinity: ClassVar[bool] = True  # the moments become non-finite
 
     def __post_init__(self) -> None:
-        if self.divisor not in ("n", "n-1"):
-            raise OptionError(f"divisor must be 'n' or 'n-1', not {self.divisor!r}.")
+        check_settings(self, divisor=("n", "n-1"), floor=NumberIn(0, sys.float_info.max))
 
     def estimate(self, tally: Moments) -> GaussianDensity:
         """Estimate means and standard deviations."""
@@ -109,32 +109,56 @@ class Gaussian(NumericDistribution):
                     "variance has lost precision. Hint: fit again on the remaining rows."
                 )
         n, mean, m2 = map(np.array, zip(*map(attrgetter("triple"), tallies), strict=True))
-        center, overall = first._overall(n, mean, m2)
+        blur = np.array([[WORN_BLUR if tally.worn else BLUR] for tally in tallies])
+        center, overall = first._overall(n, mean, m2, blur)
+        _refuse_extremes(tallies, n, mean, overall)
         below = n - 1 if first.divisor == "n-1" else n
         with np.errstate(divide="ignore", invalid="ignore"):
             variance = np.where(overall > 0, np.where(below > 0, m2 / below, np.nan), 0.0)
         # a class with too few values gets the variance of the whole column; `rule` says so
-        borrowed = ~(variance >= 0)
+        borrowed = ~(variance >= 0) | _single(n, m2)
         variance = np.where(borrowed, overall, np.maximum(variance, first.floor * overall))
         sd = np.sqrt(variance)
         mean, (inverse, norm) = np.where(n > 0, mean, center), _scales(sd)
+        varies = [t.seen is not None and t.seen.low < t.seen.high for t in tallies]
         return [
-            GaussianDensity(t.of.name, mean[j], sd[j], n[j], borrowed[j], first.divisor, (inverse[j], norm[j]))
+            GaussianDensity(
+                t.of.name, mean[j], sd[j], n[j], borrowed[j], first.divisor, varies[j], (inverse[j], norm[j])
+            )
             for j, t in enumerate(tallies)
         ]
 
-    def _overall(self, n: Floats, mean: Floats, m2: Floats) -> tuple[Floats, Floats]:
+    def _overall(self, n: Floats, mean: Floats, m2: Floats, blur: Floats) -> tuple[Floats, Floats]:
         """Return mean and variance of each column over all classes, shape (columns, 1)."""
         total = n.sum(axis=1, keepdims=True)
         # differences from a nearby mean keep their digits
         start = mean[np.arange(len(n)), n.argmax(axis=1)][:, None]
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             away = (n * np.where(n > 0, mean - start, 0.0)).sum(axis=1, keepdims=True)
             center = np.where(total > 0, start + away / total, 0.0)
-        square = (m2 + n * np.where(n > 0, mean - center, 0.0) ** 2).sum(axis=1, keepdims=True)
-        overall = square / np.maximum(total - 1 if self.divisor == "n-1" else total, 1)
+            square = (m2 + n * np.where(n > 0, mean - center, 0.0) ** 2).sum(axis=1, keepdims=True)
+        overall = square / (np.maximum(total - 1, 1) if self.divisor == "n-1" else np.where(total > 0, total, 1))
         # a variance below the floating-point resolution of the values is 0
-        return center, np.where(overall <= (8 * _EPSILON * center) ** 2, 0.0, overall)
+        with np.errstate(over="ignore"):
+            blurred = np.isfinite(overall) & (overall <= (blur * center) ** 2)
+        return center, np.where(blurred, 0.0, overall)
+
+
+def _single(n: Floats, m2: Floats) -> Flags:
+    """Return which classes have a single value, so that they show no spread."""
+    return (n <= 1) & (m2 == 0)
+
+
+def _refuse_extremes(tallies: Sequence[Moments], n: Floats, mean: Floats, overall: Floats) -> None:
+    """Raise an error if the squares of a column overflow between the classes, or underflow."""
+    if overall.min(initial=1.0) >= TINY**2 and overall.max(initial=1.0) < np.inf:
+        return
+    if not np.isfinite(overall).all():
+        raise too_large(tallies[int(np.argmin(np.isfinite(overall[:, 0])))].of.name)
+    size = np.abs(np.where(n > 0, mean, 0.0)).max(axis=1)
+    tiny = (size > 0) & (size < TINY) & (overall[:, 0] < TINY**2)
+    if tiny.any():
+        raise too_small(tallies[int(np.argmax(tiny))].of.name)
 
 
 def _scales(sd: Floats) -> tuple[Floats, Floats]:
@@ -154,6 +178,7 @@ class GaussianDensity(NumericDensity):
     n: Floats
     borrowed: Flags  # classes whose standard deviation is that of the whole column
     divisor: str = "n-1"
+    varies: bool = False  # whether different values were observed; they may be too close to have a variance
     scales: InitVar[tuple[Floats, Floats] | None] = None  # 1/σ and log 1/(σ√2π), if already known
 
     linear = True
@@ -186,8 +211,7 @@ class GaussianDensity(NumericDensity):
 
     def written(self, x: float, c: int) -> tuple[str, str]:
         """Return φ at x, with the mean and the standard deviation of class c."""
-        mean, sd = number(self.mean[c]), number(self.sd[c])
-        return f"φ({number(x)}; {mean}, {sd})", rf"\varphi({number(x)};\,{mean},\,{sd})"
+        return normal(x, float(self.mean[c]), float(self.sd[c]))
 
     def grid(self) -> Floats:
         """Return values from four standard deviations below the lowest mean to four above the highest."""
@@ -203,11 +227,16 @@ class GaussianDensity(NumericDensity):
         return rng.normal(self.mean[c], self.sd[c], size)
 
     def _drawn(self, x: float, c: int, size: int, rng: np.random.Generator) -> Floats:
-        """Draw mean and variance from their posterior (normal, scaled inverse chi-square)."""
-        free = max(self.n[c] - 1, 1.0)
+        """Draw mean and variance from their posterior (normal, scaled inverse chi-square).
+
+        A standard deviation of the whole column has its degrees of freedom, and so has its mean.
+        """
+        behind = float(self.n.sum() if self.borrowed[c] else self.n[c])
+        free = max(behind - 1, 1.0)
         sd = self.sd[c] * np.sqrt(free / rng.chisquare(free, size))
-        mean = rng.normal(self.mean[c], sd / np.sqrt(max(self.n[c], 1.0)))
-        return np.asarray(-0.5 * ((x - mean) / sd) ** 2 - np.log(sd) - _HALF_LOG_2PI)
+        mean = rng.normal(self.mean[c], sd / np.sqrt(max(self.n[c] or behind, 1.0)))
+        with np.errstate(over="ignore"):  # far from all rows the density is 0
+            return np.asarray(-0.5 * ((x - mean) / sd) ** 2 - np.log(sd) - _HALF_LOG_2PI)
 
     def summary(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
         """Return a row for each class: mean and standard deviation."""
@@ -232,18 +261,19 @@ class GaussianDensity(NumericDensity):
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             own_n, own_mean, own_m2, worn = _without(rows.own(n), rows.own(mean), rows.own(m2), x, w)
             all_n, all_mean, all_m2, blurred = _without(np.full(len(x), total), center, square, x, w)
-            overall = all_m2 / np.maximum(all_n - fewer, 1.0)
-            overall = np.where(overall <= (8 * _EPSILON * all_mean) ** 2, 0.0, overall)
+            overall = all_m2 / np.maximum(all_n - fewer, 1.0 if fewer else 1e-300)
+            overall = np.where(overall <= (BLUR * all_mean) ** 2, 0.0, overall)
             least = rule.floor * overall
             own = own_m2 / (own_n - fewer)
-            own = np.where((own_n > fewer) & (own >= 0), np.maximum(own, least), overall)
+            own = np.where((own_n > fewer) & (own >= 0) & ~_single(own_n, own_m2), np.maximum(own, least), overall)
             own_mean = np.where(own_n > 0, own_mean, all_mean)
             every = m2 / (n - fewer)
-            if (n > fewer).all() and float(every.min()) >= float(np.nanmax(least, initial=0.0)) and not self.constant:
+            spread = (n > fewer) & (every >= 0) & ~_single(n, m2)
+            if spread.all() and float(every.min()) >= float(np.nanmax(least, initial=0.0)) and not self.constant:
                 logs = np.zeros((len(x), rows.k))  # the other classes do not change
                 self.add_log_prob(x, logs)
             else:
-                variance = np.where((n > fewer) & (every >= 0), np.maximum(every, least[:, None]), overall[:, None])
+                variance = np.where(spread, np.maximum(every, least[:, None]), overall[:, None])
                 logs = _log_normal(x[:, None], np.where(n > 0, mean, all_mean[:, None]), variance)
             logs[np.arange(len(x)), rows.codes] = _log_normal(x, own_mean, own)
         logs[~observed | ~(overall > 0)] = 0.0
@@ -265,7 +295,7 @@ class GaussianDensity(NumericDensity):
         own = own_m2 - max(high - own_mean, own_mean - low) ** 2 * (own_n / (own_n - 1))
         every = square - max(high - center, center - low) ** 2 * (total / (total - 1))
         least = rule.floor * square / max(total - 2, 1.0)
-        blurred = (8 * _EPSILON * float(np.abs(mean).max())) ** 2 * total
+        blurred = (BLUR * float(np.abs(mean).max())) ** 2 * total
         if not (own > _WORN * own_m2 and every > max(_WORN * square, 4 * blurred) and own / (own_n - 2) > least):
             return None
         if not (m2 / (n - 1)).min() > least:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import InitVar, dataclass
 from typing import Any, ClassVar
@@ -17,16 +18,17 @@ from countwise.distributions.bandwidths import (
     RULES,
     TOLERANCE,
     bandwidth_of,
+    in_rows,
     ones_as_none,
-    rows_behind,
     scott,
     silverman,
 )
 from countwise.distributions.distribution import LeftOutRows
 from countwise.distributions.numeric_density import NumericDensity, NumericDistribution
-from countwise.errors import OptionError, did_you_mean, listed
+from countwise.errors import NumberIn, OptionError, did_you_mean, listed
 from countwise.tallies import Values, all_ones
-from countwise.working.numbers import number
+from countwise.tallies.values import row_weight, squared_weights
+from countwise.working.numbers import cell, number
 
 __all__ = ["Kernel", "KernelDensity"]
 
@@ -50,7 +52,8 @@ class Kernel(NumericDistribution):
         A number is the bandwidth of all classes. Otherwise the bandwidth is chosen for each class and attribute.
         'silverman': Silverman's rule, 0.9 min(σ, IQR / 1.349) n^(-1/5). 'scott': Scott's rule, σ n^(-1/5).
         'sheather_jones': the improved Sheather-Jones plug-in estimator (Botev, Grotowski & Kroese 2010).
-        'leave_one_out': maximum leave-one-out likelihood.
+        'leave_one_out': maximum leave-one-out likelihood. Integral sample weights are copies of rows. Otherwise n is
+        the effective sample size (Σ w)² / Σ w², so that equal weights of any size leave the bandwidth unchanged.
 
     Examples
     --------
@@ -72,9 +75,7 @@ class Kernel(NumericDistribution):
                     f"bandwidth must be a number or one of {listed(RULES)}, not {self.bandwidth!r}.",
                     hint=did_you_mean(self.bandwidth, RULES),
                 )
-        elif not (
-            isinstance(self.bandwidth, int | float | np.number) and self.bandwidth > 0 and np.isfinite(self.bandwidth)
-        ):
+        elif self.bandwidth not in NumberIn(0, sys.float_info.max) or not self.bandwidth > 0:
             raise OptionError(f"bandwidth must be a finite number > 0, not {self.bandwidth!r}.")
 
     @property
@@ -84,14 +85,17 @@ class Kernel(NumericDistribution):
 
     def estimate(self, tally: Values) -> KernelDensity:
         """Choose the bandwidths; a class without a bandwidth gets that of all classes together."""
-        pooled = tally.pooled
+        values, weights = tally.pooled
+        total = row_weight(float(np.sum(tally.n)), float(tally.squares_filled.sum()))
+        pooled = values, in_rows(weights, total)
         spare = bandwidth_of(self.bandwidth, *pooled)
-        sets, bandwidths = [], []
-        for values, weights in tally.filled:
-            bandwidth = bandwidth_of(self.bandwidth, values, weights)
+        sets, bandwidths, rows = [], [], tally.row_weights
+        for (values, weights), row in zip(tally.filled, rows, strict=True):
+            own = in_rows(weights, row)
+            bandwidth = bandwidth_of(self.bandwidth, values, own)
             bandwidths.append(bandwidth if bandwidth > 0 else spare)
-            sets.append((values, weights) if len(values) else pooled)
-        return KernelDensity(tally.of.name, tuple(sets), np.array(bandwidths), tally.n, self.bandwidth)
+            sets.append((values, own) if len(values) else pooled)
+        return KernelDensity(tally.of.name, tuple(sets), np.array(bandwidths), tally.n, self.bandwidth, rows)
 
 
 @dataclass(eq=False)
@@ -99,10 +103,11 @@ class KernelDensity(NumericDensity):
     """Kernel density in each class."""
 
     name: str
-    sets: tuple[Multiset, ...]  # the training values of each class and their weights
+    sets: tuple[Multiset, ...]  # the training values of each class, and their numbers of rows
     bandwidths: Floats
-    n: NDArray[Any]
+    n: NDArray[Any]  # total weight of each class
     bandwidth: InitVar[Any]  # the bandwidth rule
+    rows: Floats | None = None  # weight of a typical row of each class; None: 1
 
     def __post_init__(self, bandwidth: Any) -> None:
         self.n_classes = len(self.sets)
@@ -153,8 +158,8 @@ class KernelDensity(NumericDensity):
 
     def written(self, x: float, c: int) -> tuple[str, str]:
         """Return the density at x, with the number of values and the bandwidth."""
-        n, h = number(self.n[c]), number(self.bandwidths[c])
-        return f"f({number(x)}; {n} values, h = {h})", rf"\hat f({number(x)};\, n={n},\, h={h})"
+        n, h, at = number(self.n[c]), number(self.bandwidths[c]), cell(x)
+        return f"f({at}; {n} values, h = {h})", rf"\hat f({at};\, n={n},\, h={h})"
 
     def grid(self) -> Floats:
         """Return values from one bandwidth below the minimum to one above the maximum."""
@@ -183,7 +188,8 @@ class KernelDensity(NumericDensity):
         """Draw the log-density at x by the Bayesian bootstrap: the density is a mean of kernels."""
         values, weights = self.sets[c]
         log_mean = float(self.log_density(np.array([x]), c)[0])
-        kernels = np.exp(-0.5 * ((x - values) / self.bandwidths[c]) ** 2)
+        with np.errstate(over="ignore"):  # far from all rows the density is 0
+            kernels = np.exp(-0.5 * ((x - values) / self.bandwidths[c]) ** 2)
         total = float((weights * kernels).sum())
         # the effective number of rows behind the density at x
         behind = total**2 / max(float((weights * kernels**2).sum()), 1e-300) if total > 0 else 1.0
@@ -216,7 +222,11 @@ class KernelDensity(NumericDensity):
             if not isinstance(rule.bandwidth, str) and all_ones(rows.weights):
                 logs = self._own_left_out(c)[at]
             else:
-                bandwidths = _bandwidths(rule.bandwidth, values, weights, at, less)
+                n, squares = float(self.n[c]), float(tally.squares_filled[c])
+                left = np.array([row_weight(n - w, squares - squared_weights(np.array([w]))) for w in less.tolist()])
+                row = 1.0 if self.rows is None else float(self.rows[c])
+                less = less / row
+                bandwidths = _bandwidths(rule.bandwidth, values, weights, at, less, left / row)
                 logs = _one_by_one(values, weights, at, less, bandwidths)
             terms[mine, c], odd[mine] = logs[place.ravel()], ~np.isfinite(logs[place.ravel()])
         terms[odd] = 0.0
@@ -230,7 +240,7 @@ class KernelDensity(NumericDensity):
         values, points, boxes, taylor, _ = self._expanded[c]
         weights, h = self.sets[c][1], float(self.bandwidths[c])
         logs = _kernels.gauss_loo_log_sums(values, points, h, boxes, taylor, TOLERANCE)
-        rest = float(self.n[c]) - (1.0 if weights.dtype.kind == "i" else np.minimum(weights, 1.0))
+        rest = float(weights.sum()) - (1.0 if weights.dtype.kind == "i" else np.minimum(weights, 1.0))
         with np.errstate(divide="ignore", invalid="ignore"):
             logs -= np.log(rest * h) + _HALF_LOG_2PI
         return logs if np.all(rest > 0) else np.where(rest > 0, logs, -np.inf)
@@ -243,11 +253,16 @@ class KernelDensity(NumericDensity):
             return True
         # a class with a single value gets the bandwidth of all classes together
         thumb = rule.bandwidth in ("silverman", "scott")
-        return thumb and all(len(v) > 1 and rows_behind(w) > 1 for v, w in self.sets)
+        return thumb and all(len(v) > 1 and float(w.sum()) > 1 for v, w in self.sets)
 
 
-def _bandwidths(rule: Any, values: Floats, weights: NDArray[Any], at: NDArray[np.intp], less: Floats) -> Floats:
-    """Return the bandwidth without each of the rows: the given one, or by a rule of thumb."""
+def _bandwidths(
+    rule: Any, values: Floats, weights: NDArray[Any], at: NDArray[np.intp], less: Floats, left: Floats
+) -> Floats:
+    """Return the bandwidth without each of the rows: the given one, or by a rule of thumb.
+
+    `left` is the weight of a typical row without each of the rows.
+    """
     if not isinstance(rule, str):
         return np.full(len(at), float(rule))
     found, accurate = np.empty(len(at)), np.zeros(len(at), dtype=bool)
@@ -258,7 +273,7 @@ def _bandwidths(rule: Any, values: Floats, weights: NDArray[Any], at: NDArray[np
         fewer = weights.astype(np.float64) if weights.dtype.kind == "f" else weights.copy()
         fewer[place] = max(rest, 0)
         kept = np.arange(len(values)) != place if rest <= 1e-9 else slice(None)
-        found[i] = bandwidth_of(rule, values[kept], fewer[kept])
+        found[i] = bandwidth_of(rule, values[kept], in_rows(fewer[kept], float(left[i])))
     return found
 
 

@@ -15,13 +15,16 @@ from countwise._typing import Flags, Floats
 from countwise.data.attributes import Attribute, Numeric
 from countwise.data.text import Bag
 from countwise.distributions.distribution import LeftOutRows
+from countwise.distributions.smoothing import drawn_counts, jeffreys
 from countwise.distributions.word_density import WordDistribution, WordsDensity
+from countwise.errors import NumberIn, OptionError, check_flag, check_value
 from countwise.tallies import Words
 from countwise.working.steps import Factor
 
 __all__ = ["Multinomial", "MultinomialDensity"]
 
 _LONGEST = 10_000  # words of a drawn document
+_CELLS = 1 << 22  # drawn probabilities at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,13 @@ class Multinomial(WordDistribution):
     kind: ClassVar[str] = "multinomial"
     present: ClassVar[bool] = False
     purpose: ClassVar[str] = "a multinomial distribution needs a text column or counts"
+
+    def __post_init__(self) -> None:
+        WordDistribution.__post_init__(self)
+        check_value("repeats", self.repeats, NumberIn(1, 2**53, words=(None,)))
+        check_flag("coefficient", self.coefficient)
+        if not isinstance(self.block, str):
+            raise OptionError(f"block must be a string, not {self.block!r}.")
 
     def block_of(self, attribute: Attribute) -> str | None:
         """Return the block of a numeric column; all columns of a block are modeled jointly."""
@@ -171,13 +181,18 @@ class MultinomialDensity(WordsDensity):
         places, amounts = self._row(column)
         if not len(places):
             return
-        pseudo = self.pseudo if self.pseudo.any() else np.full(len(self.kept), 0.5)
-        for c in range(self.n_classes):
-            alpha = self.used[c, places] + pseudo[places]
-            rest = self.used[c].sum() + pseudo.sum() - alpha.sum()
-            gammas = rng.gamma(np.append(alpha, max(rest, 1e-9)), size=(len(out), len(alpha) + 1))
-            logs = np.log(np.maximum(gammas[:, :-1], 1e-300)) - np.log(gammas.sum(axis=1, keepdims=True))
-            out[:, c] = logs @ amounts.astype(np.float64)
+        pseudo, used = jeffreys(self.pseudo), drawn_counts(self.used, self.used.sum(axis=1), self.pseudo)
+        block = max(1, _CELLS // (len(places) * self.n_classes))  # bounded memory for long texts
+        for start in range(0, len(out), block):
+            part = out[start : start + block]
+            logs = np.empty((len(part), len(places), self.n_classes))
+            for c in range(self.n_classes):
+                alpha = used[c, places] + pseudo[places]
+                rest = used[c].sum() + pseudo.sum() - alpha.sum()
+                gammas = rng.gamma(np.append(alpha, max(rest, 1e-9)), size=(len(part), len(alpha) + 1))
+                sums = np.maximum(gammas.sum(axis=1, keepdims=True), 1e-300)
+                logs[:, :, c] = np.log(np.maximum(gammas[:, :-1], 1e-300)) - np.log(sums)
+            part += np.einsum("dwc,w->dc", self._capped(logs), amounts.astype(np.float64))
 
     def log_prob_left_out(
         self, rule: Any, tally: Words, column: Bag, rows: LeftOutRows, *, keep: bool = False

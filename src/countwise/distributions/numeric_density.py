@@ -13,7 +13,7 @@ from countwise.data.attributes import Attribute, Nominal, Numeric
 from countwise.distributions.distribution import Density, Distribution, no_say
 from countwise.errors import OptionError
 from countwise.tallies import Moments, Values
-from countwise.working.numbers import number
+from countwise.working.numbers import cell
 from countwise.working.steps import Factor, Step
 
 __all__ = ["NumericDensity", "NumericDistribution"]
@@ -44,6 +44,7 @@ class NumericDensity(Density):
     name: str
     n: NDArray[Any]  # the number of values of each class
     constant: bool
+    varies: bool = False
 
     def written(self, x: float, c: int) -> tuple[str, str]:
         """Return the factor of class c at x, as text and as LaTeX."""
@@ -60,14 +61,15 @@ class NumericDensity(Density):
             return no_say(name, shown or "?", "missing", self.rule)
         if self.constant:
             seen = any(self.behind(c) > 0 for c in range(self.n_classes))
-            return no_say(name, shown, "constant" if seen else "never seen", self.rule)
+            state = "too close" if self.varies else "constant"
+            return no_say(name, shown, state if seen else "never seen", self.rule)
         logs = self.log_prob_of_row(column).tolist()
         factors = [Factor(log, *self.written(x, c), total=self.behind(c)) for c, log in enumerate(logs)]
         return [Step(name, shown, tuple(factors), "known", self.rule)]
 
     def label(self, column: NDArray[Any], row: int) -> str:
         """Return the number as text."""
-        return number(float(column[row]))
+        return cell(float(column[row]))
 
     def draw_log_prob(self, column: NDArray[Any], size: int, rng: np.random.Generator) -> Floats:
         """Return the log-density at the value with parameters drawn from their posterior."""

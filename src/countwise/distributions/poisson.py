@@ -17,11 +17,11 @@ from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.distributions.distribution import LeftOutRows
 from countwise.distributions.numeric_density import NumericDensity, NumericDistribution
-from countwise.distributions.smoothing import smoothing_of
+from countwise.distributions.smoothing import check_smoothing, smoothing_of
 from countwise.errors import OptionError
 from countwise.scoring.plan import Rate
 from countwise.tallies import Moments
-from countwise.working.numbers import number
+from countwise.working.numbers import poisson
 
 __all__ = ["Poisson", "PoissonDensity"]
 
@@ -56,6 +56,9 @@ class Poisson(NumericDistribution):
     scored: ClassVar[bool] = True
     shows_infinity: ClassVar[bool] = True  # the moments become non-finite
 
+    def __post_init__(self) -> None:
+        check_smoothing(self.smoothing)
+
     def estimate(self, tally: Moments) -> PoissonDensity:
         """Estimate the rates."""
         n, mean, _ = tally.triple
@@ -67,7 +70,7 @@ class Poisson(NumericDistribution):
         overall, rows = tally.overall[1], self._prior_rows()
         with np.errstate(invalid="ignore", divide="ignore"):
             rate = np.where(n + rows > 0, (n * mean + rows * overall) / (n + rows), overall)
-        return PoissonDensity(tally.of.name, rate, n)
+        return PoissonDensity(tally.of.name, rate, n, rows)
 
     def family_likelihood(self, given: Nominal, of: Any, rows: Table) -> tuple[float, int, float]:
         """Return the log-likelihood with a rate for each combination of the parents' values."""
@@ -91,6 +94,7 @@ class PoissonDensity(NumericDensity):
     name: str
     rate: Floats
     n: Floats
+    prior_rows: float = 0.0  # rows of the smoothing, whose count is the mean of all classes
     rule = "Poisson"
 
     def __post_init__(self) -> None:
@@ -110,8 +114,7 @@ class PoissonDensity(NumericDensity):
 
     def written(self, x: float, c: int) -> tuple[str, str]:
         """Return the probability of x, with the rate of class c."""
-        rate = number(self.rate[c])
-        return f"Pois({number(x)}; {rate})", rf"\mathrm{{Pois}}({number(x)};\,{rate})"
+        return poisson(x, float(self.rate[c]))
 
     def grid(self) -> Floats:
         """Return counts from 0 to four standard deviations above the highest rate."""
@@ -127,10 +130,13 @@ class PoissonDensity(NumericDensity):
         return rng.poisson(self.rate[c], size)
 
     def _drawn(self, x: float, c: int, size: int, rng: np.random.Generator) -> Floats:
-        """Draw the rate from its gamma posterior."""
+        """Draw the rate from its gamma posterior; without rows of the class, from that of all classes."""
         from scipy.special import gammaln
 
-        rate = rng.gamma(self.rate[c] * self.n[c] + 0.5, 1 / max(self.n[c], 1e-9), size)
+        if x < 0:
+            return np.full(size, -np.inf)
+        rows = float(self.n[c] + self.prior_rows or self.n.sum())
+        rate = rng.gamma(self.rate[c] * rows + 0.5, 1 / rows, size)
         return np.asarray(x * np.log(np.maximum(rate, 1e-300)) - rate - gammaln(x + 1))
 
     def summary(self, classes: Sequence[Any]) -> dict[str, list[Any]]:

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import Floats
-from countwise.errors import OptionError
+from countwise.errors import NumberIn, OptionError, check_value
 from countwise.jsonfile import plain
 
-__all__ = ["MEstimate", "Smoothing", "exact", "smoothing_of"]
+__all__ = ["MEstimate", "Smoothing", "check_smoothing", "drawn_counts", "exact", "jeffreys", "smoothing_of"]
+
+LARGEST = 1e100  # pseudocount; sums over all values and classes are finite
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +49,15 @@ class MEstimate:
     p: Any = "uniform"
 
     def __post_init__(self) -> None:
-        if not self.m >= 0:
-            raise OptionError(f"m must be a number >= 0, not {self.m!r}.")
-        if not isinstance(self.p, Mapping) and self.p not in ("uniform", "global"):
-            raise OptionError(f"p must be 'uniform', 'global' or a mapping of value to probability, not {self.p!r}.")
+        check_value("m", self.m, NumberIn(0, LARGEST))
+        if not isinstance(self.p, Mapping):
+            if not isinstance(self.p, str) or self.p not in ("uniform", "global"):
+                raise OptionError(
+                    f"p must be 'uniform', 'global' or a mapping of value to probability, not {self.p!r}."
+                )
+            return
+        for value, p in self.p.items():
+            check_value(f"The probability p of {value!r}", p, NumberIn(0, 1))
 
     def as_setting(self) -> dict[str, Any]:
         """Return the settings as plain data, for the model file.
@@ -244,6 +252,8 @@ def smoothing_of(option: Any) -> Smoothing:
     """
     if isinstance(option, Smoothing):
         return option
+    if type(option) in (float, int):
+        return _laplace(option)
     if option is None or isinstance(option, str):
         option = {None: 0.0, "none": 0.0, "laplace": 1.0, "global": MEstimate(1.0, "global")}.get(option, option)
     if isinstance(option, MEstimate):
@@ -254,13 +264,38 @@ def smoothing_of(option: Any) -> Smoothing:
             raise OptionError(f"An m-estimate has no setting {odd[0]!r}.", hint="use m and p.")
         return Smoothing(None, MEstimate(**option))
     if isinstance(option, int | float | np.integer | np.floating) and not isinstance(option, bool):
-        if not (option >= 0 and np.isfinite(option)):
-            raise OptionError(f"smoothing must be a finite number >= 0, not {option!r}.")
-        return Smoothing(float(option))
+        return _laplace(option)
     raise OptionError(
         f"smoothing must be a number, 'laplace', 'global', 'none', an MEstimate or None, not {option!r}.",
         hint="use a number for Laplace smoothing, for example smoothing=1.",
     )
+
+
+@lru_cache(maxsize=256)
+def _laplace(epsilon: float) -> Smoothing:
+    if epsilon not in NumberIn(0, LARGEST):
+        raise OptionError(f"smoothing must be a finite number >= 0 and <= {LARGEST:g}, not {epsilon!r}.")
+    return Smoothing(float(epsilon))
+
+
+def check_smoothing(option: Any) -> None:
+    """Raise an error unless a setting is a smoothing, or None for that of the model."""
+    if option is not None:
+        smoothing_of(option)
+
+
+def jeffreys(pseudo: Floats) -> Floats:
+    """Return pseudocounts from which probabilities can be drawn: 0.5, Jeffreys' prior, instead of 0."""
+    return np.where(pseudo > 0, pseudo, 0.5)
+
+
+def drawn_counts(counts: NDArray[Any], n: NDArray[Any], pseudo: Floats) -> NDArray[Any]:
+    """Return the counts from which the probabilities of each class are drawn.
+
+    They are those of the estimate: a class without values that is not smoothed has the frequencies over all classes.
+    """
+    alone = (n > 0) | bool(pseudo.any())
+    return counts if alone.all() else np.where(alone[:, None], counts, counts.sum(axis=0))
 
 
 def exact(number: Any) -> Fraction | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -15,8 +16,8 @@ from countwise.data.attributes import Attribute, Nominal, Numeric
 from countwise.data.text import Bag, Block, Text, text_if_named
 from countwise.distributions.categorical import counted_factor
 from countwise.distributions.distribution import Density, Distribution, LeftOutRows, no_say
-from countwise.distributions.smoothing import smoothing_of
-from countwise.errors import OptionError
+from countwise.distributions.smoothing import check_smoothing, smoothing_of
+from countwise.errors import NumberIn, OptionError, check_settings
 from countwise.tallies import Words
 from countwise.working.steps import Factor, Step
 
@@ -39,6 +40,12 @@ class WordDistribution(Distribution):
     def suits(self, attribute: Attribute) -> bool:
         """Return whether the attribute is text, a block or numeric."""
         return isinstance(attribute, Text | Block | Numeric)
+
+    def __post_init__(self) -> None:
+        check_smoothing(self.smoothing)
+        check_settings(
+            self, max_words=NumberIn(1, whole=True, words=(None,)), cap=NumberIn(0, sys.float_info.max, words=(None,))
+        )
 
     def implied_attribute(self, attribute: Attribute, *, named: bool) -> Attribute:
         """Return a string column as text if the user requested the distribution for it by name."""
@@ -80,10 +87,10 @@ class WordsDensity(Density):
         return [self.words[w] for w in self.kept]
 
     def _capped(self, logs: Floats) -> Floats:
-        """Raise low log-probabilities so that no word exceeds the cap; shape (kept, classes)."""
+        """Raise low log-probabilities so that no word exceeds the cap; the last axis is that of the classes."""
         if self.cap is None:
             return logs
-        return np.maximum(logs, logs.max(axis=1, keepdims=True) - self.cap)
+        return np.maximum(logs, logs.max(axis=-1, keepdims=True) - self.cap)
 
     def _expand(self, kept: Floats) -> Floats:
         """Expand an array over the kept words to all words of the block; other words add nothing."""

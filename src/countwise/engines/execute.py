@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import signal
 import socket
@@ -17,10 +18,22 @@ from numpy.typing import NDArray
 
 from countwise._typing import Floats
 from countwise.data.frames import Frame, frame_of_owner, is_missing
+from countwise.data.weights import MOST_EXACT
 from countwise.engines import query as nw
-from countwise.errors import CountwiseError, ReadError
+from countwise.errors import CountwiseError, ReadError, SchemaError
 
-__all__ = ["collected", "executed", "floats", "micros", "number_of", "rows_of_answer", "sum_of", "sums_of"]
+__all__ = [
+    "collected",
+    "executed",
+    "floats",
+    "in_utc",
+    "is_date",
+    "micros",
+    "number_of",
+    "rows_of_answer",
+    "sum_of",
+    "sums_of",
+]
 
 _AGAIN = 0.05  # seconds after which an engine that did not stop is interrupted again
 _NOTHING = b"\0"  # no signal has this number
@@ -112,6 +125,8 @@ def _received(receiver: socket.socket) -> bytes:
         return _NOTHING
 
 
+_EPOCH = datetime.datetime(1970, 1, 1)
+_UTC = ("UTC", "Etc/UTC", "GMT", "Etc/GMT", "Z", "+00:00")
 _DAYS_TO_1970 = 719_163.0  # from the first day of the year 1
 
 
@@ -161,19 +176,53 @@ def floats(column: Any) -> Floats:
 
 
 def whole(weights: Floats) -> NDArray[Any]:
-    """Convert weights to integers if all are integral."""
+    """Convert weights to integers if all are integral, and their sum is exact."""
     weights = np.nan_to_num(weights)
-    return weights.astype(np.int64) if (weights == np.floor(weights)).all() else weights
+    integral = (weights == np.floor(weights)).all() and float(weights.max(initial=0.0)) <= MOST_EXACT
+    return weights.astype(np.int64) if integral else weights
 
 
-def micros(name: str, dtype: Any) -> Any:
-    """Convert a date column to microseconds since 1970, from the year, day, ..., which all engines support."""
-    at = nw.col(name).cast(nw.Datetime("us")).dt
+def micros(column: Any, dtype: Any) -> Any:
+    """Convert dates in UTC to microseconds since 1970, and durations and times of day to microseconds.
+
+    Dates are converted from the year, day, ..., which all engines support.
+    """
+    if isinstance(dtype, nw.Duration) or dtype == nw.Duration:
+        return column.dt.total_microseconds().cast(nw.Float64)
+    if dtype == nw.Time:
+        return _time_of_day(column.dt, nw.lit(0.0))
+    at = column.cast(nw.Datetime("us")).dt
     year = at.year().cast(nw.Float64) - 1.0
     days = year * 365.0 + (year / 4.0).floor() - (year / 100.0).floor() + (year / 400.0).floor()
     seconds = (days + at.ordinal_day().cast(nw.Float64) - _DAYS_TO_1970) * 86400.0
-    if dtype == nw.Date:
-        return seconds * 1e6
+    return seconds * 1e6 if dtype == nw.Date else _time_of_day(at, seconds)
+
+
+def in_utc(name: str, dtype: Any, frame: Any) -> Any:
+    """Return a column; times with a time zone are converted to times in UTC without one."""
+    column, zone = nw.col(name), getattr(dtype, "time_zone", None)
+    if zone is None:
+        return column
+    if zone in _UTC:
+        return column.dt.replace_time_zone(None)
+    if frame.implementation.is_duckdb():
+        # DuckDB gives the hour in the time zone of the connection, which narwhals cannot convert
+        return nw.lit(_EPOCH) + (column - nw.lit(_EPOCH.replace(tzinfo=datetime.UTC)))
+    if frame.implementation.is_ibis() or frame.implementation.is_spark_like():
+        raise SchemaError(
+            f"{name!r} has times with the time zone {zone!r}, which this engine cannot convert to UTC.",
+            hint="set the time zone of the session to UTC, or convert the column to times in UTC.",
+        )
+    return column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+
+
+def is_date(dtype: Any) -> bool:
+    """Return whether a dtype of an engine has dates, with or without a time, rather than durations."""
+    return bool(dtype == nw.Date or dtype == nw.Datetime)
+
+
+def _time_of_day(at: Any, seconds: Any) -> Any:
+    """Add the time of day to an expression of seconds; return microseconds."""
     for part, size in ((at.hour, 3600.0), (at.minute, 60.0), (at.second, 1.0)):
         seconds = seconds + part().cast(nw.Float64) * size
     return seconds * 1e6 + at.microsecond().cast(nw.Float64)

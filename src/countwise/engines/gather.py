@@ -107,7 +107,7 @@ def target_of(relation: Relation, target: Nominal, classes: Classes) -> tuple[No
         return target.learn(np.zeros(1, dtype=np.uint8)), np.dtype(np.uint8)
     column = classes.frame.columns[relation.target]
     label_type = column.dtype if isinstance(column, np.ndarray) else None
-    return target.learn(class_column(column, relation.target)), label_type
+    return target.learn(class_column(column, relation.target), occurring=True), label_type
 
 
 def refuse_identifiers(look: ColumnSummary, schema: Schema, rows: int) -> None:
@@ -173,7 +173,13 @@ class _Query:
                 else "collect the table into memory, or choose another type or distribution for the column.",
             )
         table = Schema(map(self.schema.__getitem__, derived.columns)).encode(frame, weights)
-        return blank.fill(derived_table(table.with_column(self.target.name, self._codes(frame)), {key: request}))
+        tally = blank.fill(derived_table(table.with_column(self.target.name, self._codes(frame)), {key: request}))
+        if isinstance(tally, Values) and self.relation.weights is not None:
+            frame, sums = self.relation.squares(name)
+            squares = np.zeros(len(self.target.values))
+            np.add.at(squares, self._codes(frame), sums)
+            tally = replace(tally, squares=None if (squares == tally.n).all() else squares)
+        return tally
 
     def _codes(self, frame: Any) -> NDArray[Any]:
         """Return the code of the class of each row of a result."""
@@ -194,13 +200,18 @@ class _Query:
         """Compute n, the mean and M2 of numeric columns."""
         found = moments(self.relation, [name for _, name in requested.values()], self.look, self.relation.given)
         codes = self._codes(found.keys)
-        return {key: moments_of(blank, codes, found, j) for j, (key, (blank, _)) in enumerate(requested.items())}
+        return {
+            key: replace(moments_of(blank, codes, found, j), seen=self.look.seen[name])
+            for j, (key, (blank, name)) in enumerate(requested.items())
+        }
 
     def _scattered(self, blank: Scatter) -> Scatter:
         """Compute means and scatter matrices for each pattern of non-missing columns."""
         numbers: list[tuple[str, Any]] = []
         for a in blank.of.attributes:
             numbers += [(a.name, value) for value in a.values] if isinstance(a, Nominal) else [(a.name, None)]
+        if not numbers:  # every value of every column is missing
+            return replace(blank, cells={})
         flags = [a.name for a in blank.of.attributes]
         found = products(self.relation, numbers, flags, self.look, self.relation.given)
         return scatter_of(blank, self._codes(found.keys), found)

@@ -19,6 +19,8 @@ from countwise.engines import query as nw
 from countwise.engines.execute import collected, floats, sums_of, whole
 from countwise.engines.relation import MOST_GROUPS, ColumnSummary, Relation, cells_at, grouped, too_many
 from countwise.errors import TableError
+from countwise.tallies._base import LARGEST
+from countwise.tallies.moments import too_large
 
 __all__ = ["Products", "Sums", "gaps", "moments", "products", "totals", "values"]
 
@@ -91,8 +93,16 @@ def _moments(relation: Relation, numbers: Sequence[str], shifts: Mapping[str, fl
     finite = _stacked(found, "k", len(numbers)) if relation.weights else n
     # a column with values that are not finite has NaN or infinite values; only then a query checks which
     relation.refuse_infinity([name for j, name in enumerate(numbers) if (present[:, j] > finite[:, j]).any()])
+    _refuse_large(numbers, q)
     mean, m2 = _around(n, s, q)
     return Sums(_keys(found, by), n, mean + np.array([shifts[name] for name in numbers]), m2)
+
+
+def _refuse_large(names: Sequence[str], squares: Floats) -> None:
+    """Raise an error if the sum of the squares of a column is too large, as in memory."""
+    for j, name in enumerate(names):
+        if not (squares[:, j] <= LARGEST**2).all():
+            raise too_large(name)
 
 
 def _around(n: Floats, s: Floats, q: Floats) -> tuple[Floats, Floats]:
@@ -188,6 +198,7 @@ def _products(
     for j in range(p):
         for k in range(j + 1):
             squares[:, j, k] = squares[:, k, j] = np.nan_to_num(floats(found.columns[f"cw_q{j}_{k}"]))
+    _refuse_large([name for name, _ in numbers], np.einsum("gii->gi", squares))
     safe = np.maximum(n, 1e-300)
     scatter = squares - sums[:, :, None] * sums[:, None, :] / safe[:, None, None]
     pattern = _stacked(found, "f", len(flags)) > 0

@@ -17,7 +17,7 @@ from countwise.data.columns import plain
 from countwise.data.frames import Frame
 from countwise.engines import query as nw
 from countwise.engines.execute import collected, number_of, sums_of
-from countwise.engines.relation import MOST_GROUPS, Relation, infinite_in, is_infinite
+from countwise.engines.relation import MOST_GROUPS, Relation, extreme, extreme_weights, infinite_in, is_infinite
 from countwise.errors import RowsRefused, TableError
 
 __all__ = ["Extent", "Ready", "Sizes", "code_of", "fetched", "numbers_in", "switched"]
@@ -107,9 +107,10 @@ class Ready:
             plan = plan.with_columns(cw_w=nw.when(w.is_finite()).then(w))
             counts = counts & (nw.col("cw_w") > 0)
             fresh |= {"cw_b": nw.flag(nw.col("cw_w").is_null()), "cw_m": nw.flag(nw.col("cw_w") < 0)}
+            fresh["cw_x"] = nw.flag(extreme(nw.col("cw_w")))
             fresh |= {"cw_c": nw.flag(counts), "cw_t": nw.when(counts).then(nw.col("cw_w")).otherwise(0.0)}
         sums = sums_of(plan, fresh)
-        n = {name: int(value) for name, value in sums.items()}
+        n = {name: int(value) for name, value in sums.items() if name != "cw_t"}
         self._refuse(n)
         known_rows = n.get("cw_k", n["cw_n"])
         weight = sums["cw_t"] if relation.weights is not None else float(known_rows)
@@ -129,6 +130,8 @@ class Ready:
                 f"{relation.weights!r}.",
                 hint="use weight 0 to ignore a row.",
             )
+        if n.get("cw_x"):
+            raise extreme_weights(relation.weights, n["cw_x"])
         if n.get("cw_i"):
             raise TableError(
                 f"Input y contains infinity: the target {relation.target!r} is infinite in {n['cw_i']:,} rows.",

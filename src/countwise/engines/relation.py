@@ -21,9 +21,11 @@ from numpy.typing import NDArray
 from countwise._typing import Floats
 from countwise.data.columns import missing_cells, plain
 from countwise.data.frames import Coded, Column, Frame, is_missing
+from countwise.data.weights import HEAVIEST, LIGHTEST, MOST_EXACT
 from countwise.engines import query as nw
-from countwise.engines.execute import collected, executed, floats, micros, sum_of, sums_of, whole
+from countwise.engines.execute import collected, executed, floats, in_utc, is_date, micros, sum_of, sums_of, whole
 from countwise.errors import RowsRefused, SchemaError, TableError, did_you_mean, listed
+from countwise.tallies.moments import Seen, seen_in
 
 __all__ = ["MOST_GROUPS", "Classes", "ColumnSummary", "Relation", "refused"]
 
@@ -70,6 +72,9 @@ class Relation:
                 f"The weights {weights!r} must be numeric, but their dtype is {dtypes[weights]}.",
                 hint="use a numeric column for the weights.",
             )
+        zoned = [name for name, dtype in dtypes.items() if getattr(dtype, "time_zone", None) is not None]
+        if zoned:
+            frame = frame.with_columns(**{name: in_utc(name, dtypes[name], frame) for name in zoned})
         return cls(frame, target, weights, dtypes)
 
     @property
@@ -134,7 +139,7 @@ class Relation:
         for name in numbers:
             dtype = self.dtypes[name]
             if dtype.is_temporal():
-                fresh[name] = micros(name, dtype) / 1e6
+                fresh[name] = micros(nw.col(name), dtype) / 1e6
             elif dtype == nw.Boolean:
                 fresh[name] = nw.when(nw.col(name)).then(1.0).when(~nw.col(name)).then(0.0)
         return plan.with_columns(**fresh) if fresh else plan
@@ -166,21 +171,24 @@ class Relation:
             cw_n=nw.flag(w > 0) if self.weights else one,
             cw_w=nw.when(valid).then(w).otherwise(0.0) if self.weights else one,
             cw_b=nw.when(valid).then(0.0).otherwise(1.0) if self.weights else nw.lit(0.0),
+            cw_x=nw.flag(extreme(w)) if self.weights else nw.lit(0.0),
             cw_a=one,
         )
-        names = ("cw_n", "cw_w", "cw_b", "cw_a")
+        names = ("cw_n", "cw_w", "cw_b", "cw_x", "cw_a")
         keys = self.given
         if keys and self.dtypes[keys[0]].is_float():  # NaN is missing; an infinite class is reported later
             x = nw.col(keys[0])
             plan = plan.with_columns(nw.when(x.is_finite() | (x.abs() == float("inf"))).then(x).alias(keys[0]))
         found = grouped(plan, keys, list(map(nw.sum, names)))
-        n, weights, bad, rows = map(floats, map(found.columns.__getitem__, names))
+        n, weights, bad, beyond, rows = map(floats, map(found.columns.__getitem__, names))
         if bad.sum() > 0:
             raise TableError(
                 f"The weights {self.weights!r} are missing, negative or infinite in {bad.sum():.0f} "
                 f"row{'s' * bool(bad.sum() != 1)}.",
                 hint="use weight 0 to ignore a row.",
             )
+        if beyond.sum() > 0:
+            raise extreme_weights(self.weights, beyond.sum())
         missing = missing_cells(found.columns[keys[0]]) if keys else np.zeros(found.n_rows, dtype=bool)
         kept = ~missing & (weights > 0)
         frame = Frame({name: found.columns[name] for name in keys}, found.n_rows, named=True).take(kept)
@@ -195,13 +203,15 @@ class Relation:
         selected = [nw.col(name).cast(nw.Float64) for name in numbers] + [nw.col(name) for name in names]
         plan = self.known(self.numbered(numbers))
         few = collected(plan.select(*selected).head(_FIRST)) if selected else Frame({}, 0, named=True)
-        means, medians, deviations, varied = {}, {}, {}, []
+        means, medians, deviations, varied, seen = {}, {}, {}, [], {}
         for name in numbers:
             x = floats(few.columns[name])
             x = x[np.isfinite(x)]
+            seen[name] = seen_in([x])[0]
             if not len(x):
                 x = np.zeros(1)
-            means[name], medians[name], deviations[name] = float(x.mean()), float(np.median(x)), _deviation(x)
+            with np.errstate(over="ignore", invalid="ignore"):  # `moments` refuses numbers that are too large
+                means[name], medians[name], deviations[name] = float(x.mean()), float(np.median(x)), _deviation(x)
             varied += [name] * (len(np.unique(x)) > few.n_rows // 4)
         distinct = {name: _distinct(few.columns[name]) for name in names}
         many = [name for name, n in distinct.items() if few.n_rows == _FIRST and n > _FIRST // 4]
@@ -211,9 +221,9 @@ class Relation:
             count = [nw.col(name).n_unique().alias(f"cw_u{j}") for j, name in enumerate(many)]
             row = sums_of(first, {"cw_n": nw.lit(1.0)}, *count)
             distinct |= {name: int(sum_of(row[f"cw_u{j}"])) for j, name in enumerate(many)}
-            seen = int(row["cw_n"])
-            ids = {name: seen for name in many if distinct[name] > 0.5 * seen}
-        return ColumnSummary(means, medians, deviations, distinct, ids, frozenset(varied))
+            checked = int(row["cw_n"])
+            ids = {name: checked for name in many if distinct[name] > 0.5 * checked}
+        return ColumnSummary(means, medians, deviations, distinct, ids, frozenset(varied), seen)
 
     def refuse_infinity(self, names: Sequence[str]) -> None:
         """Raise an error if a column has an infinite value; for columns whose sums do not show it."""
@@ -237,6 +247,34 @@ class Relation:
         found = grouped(plan, keys, [count])
         frame = Frame({k: found.columns[k] for k in keys}, found.n_rows, named=True)
         return frame, whole(floats(found.columns["cw_w"]))
+
+    def squares(self, name: str) -> tuple[Frame, Floats]:
+        """Return the sum of the squared weights of the rows with a value, by class; see `Values.squares`."""
+        keys, w, x = list(self.given), nw.col("cw_w"), nw.col(name)
+        plan = self.known().with_columns(cw_w=self.weight())
+        plan = (
+            plan.filter(~x.is_null() & x.is_finite()) if self.dtypes[name].is_float() else plan.filter(~x.is_null())
+        )
+        plan = plan.with_columns(
+            cw_q=nw.when((w == w.floor()) & (w < MOST_EXACT)).then(w).otherwise(w * w), cw_o=nw.lit(1)
+        )
+        found = grouped(plan, keys or ["cw_o"], [nw.col("cw_q").sum()])
+        frame = Frame({k: found.columns[k] for k in keys}, found.n_rows, named=True)
+        return frame, floats(found.columns["cw_q"])
+
+
+def extreme(w: Any) -> Any:
+    """Return the expression for whether a weight is beyond the limits of weights."""
+    return (w > HEAVIEST) | ((w > 0) & (w < LIGHTEST))
+
+
+def extreme_weights(name: str | None, rows: float) -> TableError:
+    """Return the error for weights beyond the limits."""
+    return TableError(
+        f"The weights {name!r} must be 0 or from {LIGHTEST:g} to {HEAVIEST:g}, but are not in {rows:.0f} "
+        f"row{'s' * bool(rows != 1)}.",
+        hint="divide all weights by their maximum.",
+    )
 
 
 def cells_at(frame: Frame, row: int) -> dict[str, Any]:
@@ -308,7 +346,7 @@ def _empty(dtype: Any) -> Column:
     if dtype == nw.Enum or isinstance(dtype, nw.Enum):
         return Coded(np.empty(0, dtype=np.int8), list(getattr(dtype, "categories", ())), declared=True, ordered=True)
     if dtype.is_temporal():
-        return np.empty(0, dtype="datetime64[us]")
+        return np.empty(0, dtype="datetime64[us]" if is_date(dtype) else "timedelta64[us]")
     if dtype.is_numeric():
         return np.empty(0, dtype=np.float64)
     return np.empty(0, dtype=object)
@@ -324,6 +362,7 @@ class ColumnSummary:
     distinct: dict[str, int]  # lower bounds of the numbers of distinct values of nominal columns
     ids: dict[str, int]  # nominal columns whose values are mostly distinct, and the numbers of rows checked
     varied: frozenset[str]  # numeric columns whose values are mostly distinct
+    seen: dict[str, Seen | None]  # observed ranges of numeric columns
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from countwise import progress
 from countwise.base.predictions import SCORES
 from countwise.data.attributes import Nominal
 from countwise.distributions.bandwidths import rows_behind
-from countwise.errors import CountwiseError, TableError
+from countwise.errors import CountwiseError, NumberIn, TableError, check_flag, check_value
 from countwise.evaluation.comparison import MAJORITY, Comparison, cause, grouped, ordered
 from countwise.evaluation.cross_validation import Trial, evaluate_fold, groups_of, one_score, splits_for
 from countwise.evaluation.dataset import EvaluationData, evaluation_data
@@ -125,7 +125,9 @@ def compare(
     >>> found.validations["LDA"].mean("accuracy") == found.table["accuracy"][0]
     True
     """
-    data = evaluation_data(X, y, sample_weight)
+    check_value("random_state", random_state, NumberIn(0, whole=True))
+    verbose = check_flag("verbose", verbose)
+    data = evaluation_data(X, y, sample_weight, groups=groups)
     if len(data.classes) < 2:
         raise TableError(
             f"All rows belong to one class, {data.classes[0]!r}; a comparison needs at least two classes."

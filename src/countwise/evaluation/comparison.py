@@ -6,7 +6,6 @@ import math
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from countwise.errors import CountwiseError, OptionError, did_you_mean, listed
 from countwise.evaluation.learning_curve import LearningCurve
 from countwise.evaluation.validation import PairedTest, Validation, mean_of, paired_test
 from countwise.working import Grid
+from countwise.working.markup import escape
 
 __all__ = ["MAJORITY", "Comparison", "cause", "grouped", "ordered"]
 

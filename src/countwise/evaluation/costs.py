@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from countwise._kernels.ties import TIE
 from countwise._typing import Floats, Indices
+from countwise.base.predictions import predicted_by
+from countwise.data.columns import plain
 from countwise.errors import OptionError, TableError, did_you_mean, listed
 
 __all__ = ["cheapest", "cost_threshold", "costs_of", "decide"]
@@ -18,7 +21,8 @@ _PLACES = {"tn": (0, 0), "fp": (0, 1), "fn": (1, 0), "tp": (1, 1)}
 def decide(estimator: Any, X: Any = None, *, cost: Any = None, classes: Any = None, pos_label: Any = None) -> Any:
     """Predict for each row the class with the lowest expected cost.
 
-    The expected cost of predicting class a for a row x is Σ_c P(c | x) · cost(c, a). Ties go to the first class.
+    The expected cost of predicting class a for a row x is Σ_c P(c | x) · cost(c, a). Ties go to the class
+    that the classifier predicts, or to the first class.
 
     Parameters
     ----------
@@ -71,23 +75,25 @@ def decide(estimator: Any, X: Any = None, *, cost: Any = None, classes: Any = No
                 "classes applies to an array of probabilities; a fitted classifier has its own classes.",
                 hint="drop classes.",
             )
-        proba, labels = np.asarray(estimator.predict_proba(X), dtype=np.float64), np.asarray(estimator.classes_)
+        labels = np.asarray(estimator.classes_)
+        found, proba = predicted_by(estimator, X)
+        places = {plain(c): i for i, c in enumerate(labels)}
+        predicted = np.array([places.get(plain(c), 0) for c in found], dtype=np.int64)
     else:
         if X is not None or hasattr(estimator, "predict"):
             raise OptionError(
                 f"{type(estimator).__name__} has no predict_proba; expected costs need probabilities.",
                 hint="pass a classifier with predict_proba, or an array of probabilities.",
             )
-        proba = _probabilities(estimator)
+        proba, predicted = _probabilities(estimator), None
         labels = np.arange(proba.shape[1]) if classes is None else np.asarray(list(classes))
         if len(labels) != proba.shape[1]:
             raise OptionError(
                 f"There are {len(labels)} classes for {proba.shape[1]} columns of probabilities; the numbers must "
                 "agree."
             )
-    plain = 1.0 - np.eye(len(labels))
-    costs = plain if cost is None else costs_of(cost, labels.tolist(), pos_label)
-    return labels[cheapest(proba, costs)]
+    costs = 1.0 - np.eye(len(labels)) if cost is None else costs_of(cost, labels.tolist(), pos_label)
+    return labels[cheapest(proba, costs, predicted)]
 
 
 def _probabilities(given: Any) -> Floats:
@@ -104,13 +110,19 @@ def _probabilities(given: Any) -> Floats:
     return proba
 
 
-def cheapest(proba: Floats, costs: Floats) -> Indices:
-    """Return the codes of the classes with the lowest expected cost; ties go to the first class."""
-    if np.array_equal(costs, 1.0 - np.eye(len(costs))):  # all errors cost the same: rounding must not break a tie
-        return np.argmax(proba, axis=1)
+def cheapest(proba: Floats, costs: Floats, predicted: Indices | None = None) -> Indices:
+    """Return the codes of the classes with the lowest expected cost.
+
+    Ties go to the predicted class if it is one of them, so that equal costs change no prediction; otherwise to the
+    first class.
+    """
     expected = np.einsum("rc,ca->ra", proba, costs)  # same order of summation for every row, unlike BLAS
     least = expected.min(axis=1, keepdims=True)
-    return np.argmax(expected <= least + 1e-12 * float(np.abs(costs).max(initial=0.0)), axis=1)
+    tied = expected <= least + TIE * float(np.abs(costs).max(initial=0.0))
+    first = np.argmax(tied, axis=1)
+    if predicted is None:
+        return first
+    return np.where(tied[np.arange(len(tied)), predicted], predicted, first)
 
 
 def cost_threshold(cost: Any, classes: Sequence[Any] = (0, 1), *, pos_label: Any = None) -> float:
@@ -144,6 +156,9 @@ def cost_threshold(cost: Any, classes: Sequence[Any] = (0, 1), *, pos_label: Any
     >>> cost_threshold({"fn": 4, "fp": 1}), cost_threshold({"fn": 1, "fp": 1})
     (0.2, 0.5)
     """
+    if not isinstance(classes, Collection):
+        raise OptionError(f"classes must be two classes, not {classes!r}.")
+    classes = list(classes)
     if len(classes) != 2:
         raise OptionError(f"A threshold is defined for two classes; there are {len(classes)}.")
     costs = costs_of(cost, classes, pos_label)

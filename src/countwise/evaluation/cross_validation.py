@@ -13,7 +13,17 @@ import numpy as np
 from countwise import progress
 from countwise._typing import Indices
 from countwise.base.predictions import SCORES, Predictions
-from countwise.errors import OptionError, TableError, TooFewRows, did_you_mean, listed, warn
+from countwise.errors import (
+    NumberIn,
+    OptionError,
+    TableError,
+    TooFewRows,
+    check_flag,
+    check_value,
+    did_you_mean,
+    listed,
+    warn,
+)
 from countwise.evaluation.dataset import EvaluationData, evaluation_data
 from countwise.evaluation.fold_models import Fitted, adds_up, fitted, is_partition, predict_rows
 from countwise.evaluation.leave_one_out import leave_one_out_baseline, leave_one_out_predictions
@@ -148,7 +158,11 @@ def cross_validate(
     No                1              4  0.2
     Yes               1              8  0.888889
     """
-    data = evaluation_data(X, y, sample_weight)
+    check_estimator(estimator)
+    check_value("random_state", random_state, NumberIn(0, whole=True))
+    _check_name(name)
+    fast = check_flag("fast", fast)
+    data = evaluation_data(X, y, sample_weight, groups=groups)
     wanted, others = scoring_of(scoring)
     if by is not None:
         data.labels(by, X)  # an invalid column is reported before the work starts
@@ -223,6 +237,8 @@ def leave_one_out(
     >>> round(found.predictions.accuracy, 4), round(found.predictions.log_loss, 4)
     (0.5, 0.7459)
     """
+    check_estimator(estimator)
+    _check_name(name)
     data = evaluation_data(X, y, sample_weight)
     wanted, others = scoring_of(scoring)
     if len(data) < 2:
@@ -260,6 +276,20 @@ def leave_one_out(
     whole = Fitted(model, time.perf_counter() - start, "leaving out")
     fold = Fold(every, found.rows, whole, found.predictions, leave_one_out_baseline(data).take(found.rows), 0.0)
     return Validation(label, (fold,), wanted, data, X, by)
+
+
+def _check_name(name: Any) -> None:
+    if not (name is None or isinstance(name, str)):
+        raise OptionError(f"name must be a string, not {name!r}.")
+
+
+def check_estimator(estimator: Any) -> None:
+    """Raise an error unless the estimator can be fitted and cloned."""
+    if isinstance(estimator, type) or not (hasattr(estimator, "fit") and hasattr(estimator, "get_params")):
+        raise OptionError(
+            f"estimator must have the methods fit and get_params, but {estimator!r} does not.",
+            hint="pass an instance of an estimator.",
+        )
 
 
 def scoring_of(scoring: Any, what: str = "scoring") -> tuple[tuple[str, ...], dict[str, Any]]:

@@ -15,7 +15,7 @@ from countwise.data.frames import Frame, frame_of
 from countwise.data.output import rows_of
 from countwise.errors import TableError
 from countwise.sources import Memory
-from countwise.sources.labelled_table import LabelledTable, column_of, labelled
+from countwise.sources.labelled_table import LabelledTable, apart, column_of, labelled
 from countwise.sources.memory import memory
 
 __all__ = ["EvaluationData", "evaluation_data", "labels_of"]
@@ -97,14 +97,28 @@ def labels_of(column: Any, name: str) -> NDArray[Any]:
     return np.array([*own.values, None, None], dtype=object)[own.encode(column)]
 
 
-def evaluation_data(X: Any, y: Any, sample_weight: Any = None) -> EvaluationData:
-    """Read a table and its classes; rows of weight 0 are ignored."""
+def _refuse_numbers(rows: LabelledTable, n_given: int, name: str) -> None:
+    """Raise an error for a continuous target, which names the column and the row of the user's table."""
+    target = rows.y
+    if target.dtype.kind == "f" and rows.kept is not None:
+        target = np.full(n_given, np.nan)
+        target[rows.kept] = rows.y
+    missing_classes(target, name)
+
+
+def evaluation_data(X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> EvaluationData:
+    """Read a table and its classes; rows of weight 0 are ignored.
+
+    A column of groups is no attribute: the groups of the held-out rows do not occur in training.
+    """
+    if isinstance(groups, str):
+        X = apart(X, frame_of(X), groups)[0]
     rows = labelled(X, y, sample_weight)
     n_given = len(rows.y) if rows.kept is None else frame_of(X).n_rows
     if rows.weights is not None and not rows.weights.all():
         rows = rows.take(np.flatnonzero(rows.weights))
-    missing_classes(rows.y, y if isinstance(y, str) else "class")  # the error names the user's column
+    _refuse_numbers(rows, n_given, y if isinstance(y, str) else "class")
     source = memory(rows.frame, rows.y, rows.weights)
-    target = Nominal(source.name, grows=True).learn(source.target)
+    target = Nominal(source.name, grows=True).learn(source.target, occurring=True)
     codes = target.encode(source.target, strict=True).astype(np.int64)
     return EvaluationData(rows, source, target, codes, n_given)

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from countwise.base.predictions import Predictions, predictions_of
 from countwise.data.attributes import Nominal
-from countwise.data.columns import plain
-from countwise.data.frames import frame_of
+from countwise.data.columns import factorized, plain
+from countwise.data.frames import Coded, Column, frame_of
 from countwise.data.output import rows_of
+from countwise.data.weights import weights_of
 from countwise.errors import OptionError, TableError
 from countwise.evaluation.dataset import labels_of
 from countwise.sources.labelled_table import column_of
-from countwise.sources.memory import weights_of
 
 __all__ = ["Holdout"]
 
@@ -51,9 +51,7 @@ class Holdout:
         weights = None
         if self.weights is not None:
             weights = weights_of(column_of(frame, self.weights, "for weights"), frame.n_rows)
-        here = Nominal(self.target, grows=True).learn(column).values
-        target = Nominal(self.target, tuple(dict.fromkeys((*self.classes, *here))))
-        codes = target.encode(column).astype(np.int64)
+        target, codes = self._encoded(column)
         known = np.flatnonzero(codes < len(target.values))
         self.n_missing += frame.n_rows - len(known)
         if len(known) < frame.n_rows:
@@ -69,6 +67,15 @@ class Holdout:
         self._parts.append((found if len(kept) == len(known) else found.take(kept)).over(self.classes))
         if groups is not None:
             self._labels.append(groups[known[kept]])
+
+    def _encoded(self, column: Column) -> tuple[Nominal, NDArray[np.int64]]:
+        """Encode the classes of a chunk; those that are new follow the known ones."""
+        known = Nominal(self.target, self.classes)
+        new = np.flatnonzero(known.encode(column) == known.unseen)
+        coded = column[new] if isinstance(column, Coded) else factorized(np.asarray(column)[new], self.target)
+        found = dict.fromkeys(plain(coded.categories[code]) for code in np.unique(coded.codes).tolist())
+        target = Nominal(self.target, (*self.classes, *sorted(found, key=str)))
+        return target, target.encode(column).astype(np.int64)
 
     @property
     def classes(self) -> tuple[Any, ...]:

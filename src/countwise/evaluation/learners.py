@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -193,6 +193,8 @@ def _chosen(given: Any, every: Sequence[str]) -> list[str] | None:
         return None
     by_word = {_word(name): name for name in every}
     found = []
+    if not isinstance(given, Iterable):
+        raise OptionError(f"only and without must be names of learners, not {given!r}.")
     for name in [given] if isinstance(given, str) else given:
         if _word(str(name)) not in by_word:
             raise OptionError(

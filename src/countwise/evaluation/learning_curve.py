@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from countwise import progress
 from countwise._typing import Floats, Indices
-from countwise.errors import NumberIn, OptionError, TableError, TooFewRows, check_value, warn
+from countwise.errors import NumberIn, OptionError, TableError, TooFewRows, check_flag, check_value, warn
 from countwise.evaluation.cross_validation import groups_of, one_score, splits_for
 from countwise.evaluation.dataset import EvaluationData, evaluation_data
 from countwise.evaluation.fold_models import adds_up, predict_rows, prefixes
@@ -19,6 +19,8 @@ from countwise.feature_selection.subset_scoring import scored
 from countwise.working import Grid
 
 __all__ = ["LearningCurve", "learning_curve", "named"]
+
+_MOST_REPEATS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,7 +222,8 @@ def learning_curve(
     >>> sizes.tolist(), test.shape, bool((train.mean(axis=1)[0] > test.mean(axis=1)[0]))
     ([50, 500, 3000], (3, 5), True)
     """
-    data = evaluation_data(X, y, sample_weight)
+    fast, stratified = check_flag("fast", fast), check_flag("stratified", stratified)
+    data = evaluation_data(X, y, sample_weight, groups=groups)
     learners = named(estimator)
     score, others = one_score(scoring)
     splits = _splits(data, cv, repeats, test_size, groups_of(groups, data, X), random_state)
@@ -318,11 +321,11 @@ def _splits(
     data: EvaluationData, cv: Any, repeats: int | None, test_size: float, groups: Any, seed: int
 ) -> list[tuple[Indices, Indices]]:
     turns = repeats if repeats is not None else (10 if cv is None else 1)
-    check_value("repeats", turns, NumberIn(1, whole=True))
+    check_value("repeats", turns, NumberIn(1, _MOST_REPEATS, whole=True))
+    check_value("random_state", seed, NumberIn(0, whole=True))
     if cv is not None:
         return [split for turn in range(turns) for split in splits_for(cv, data, groups, seed + turn)]
-    if not 0 < test_size < 1:
-        raise OptionError(f"test_size must be a fraction between 0 and 1, not {test_size!r}.")
+    check_value("test_size", test_size, NumberIn(0, 1, strict=True))
     found = []
     for turn in range(turns):
         rng = np.random.default_rng([seed, turn])
@@ -349,8 +352,13 @@ def _held_together(groups: Indices, test_size: float, rng: np.random.Generator) 
 
 def sizes_of(train_sizes: Any, most: int) -> list[int]:
     """Return the distinct training sizes in ascending order, from fractions or numbers of rows."""
-    given = np.asarray(list(train_sizes) if not np.isscalar(train_sizes) else [train_sizes])
-    if not len(given) or given.dtype.kind not in "iuf":
+    if not isinstance(train_sizes, Iterable):
+        train_sizes = [train_sizes]
+    try:
+        given = np.asarray(list(train_sizes))
+    except ValueError:
+        given = np.empty(0)
+    if not len(given) or given.ndim > 1 or given.dtype.kind not in "iuf" or np.isnan(given.astype(np.float64)).any():
         raise OptionError(f"train_sizes must be numbers or fractions of rows, not {train_sizes!r}.")
     if given.dtype.kind == "f":
         if (given <= 0).any() or (given > 1).any():

@@ -37,11 +37,11 @@ class LeftOut:
 def leave_one_out_predictions(model: Any, data: EvaluationData) -> LeftOut:
     """Return the leave-one-out predictions of a model that was fitted on all rows."""
     n = len(data)
-    blank = np.zeros((n, len(data.classes)))
+    blank, unknown = np.zeros((n, len(data.classes))), np.zeros(n, dtype=np.int64)
     if data.weights is not None and not _LIGHT <= data.weights.min() <= data.weights.max() <= _HEAVY:
-        return _subtracted(model, data, np.arange(n), blank, again=np.ones(n, dtype=bool))
+        return _subtracted(model, data, np.arange(n), blank, unknown, again=np.ones(n, dtype=bool))
     if not isinstance(model, GenerativeClassifier):
-        return _subtracted(model, data, np.arange(n), blank)
+        return _subtracted(model, data, np.arange(n), blank, unknown)
     weights = np.ones(n) if data.weights is None else data.weights.astype(np.float64)
     left = LeftOutRows(data.codes, weights, len(model.classes_))
     with progress.quiet():
@@ -55,7 +55,7 @@ def leave_one_out_predictions(model: Any, data: EvaluationData) -> LeftOut:
         if density.choice is None:
             found = density.log_prob_left_out(term.distribution, model.tallies_[term.key], table[term.key], left)
         if found is None:
-            return _subtracted(model, data, np.arange(n), blank)
+            return _subtracted(model, data, np.arange(n), blank, unknown)
         logs, inexact, from_scratch = found
         joint += logs
         odd |= inexact
@@ -64,12 +64,13 @@ def leave_one_out_predictions(model: Any, data: EvaluationData) -> LeftOut:
     if _kernels.normalize(proba, "proba"):
         lost = ~np.isfinite(proba).all(axis=1)
         joint[lost], proba[lost] = prior[lost], np.exp(prior[lost])
+    codes = _kernels.argmax_rows(joint).astype(np.int64)
     logs = small_logs(
         left.picked(proba),
         data.codes,
         lambda small: joint[small] - np.logaddexp.reduce(joint[small], axis=1, keepdims=True),
     )
-    return _subtracted(model, data, np.flatnonzero(odd), proba, logs, again)
+    return _subtracted(model, data, np.flatnonzero(odd), proba, codes, logs, again)
 
 
 def _subtracted(
@@ -77,6 +78,7 @@ def _subtracted(
     data: EvaluationData,
     which: Indices,
     proba: Floats,
+    codes: Indices,
     logs: Floats | None = None,
     again: Flags | None = None,
 ) -> LeftOut:
@@ -90,14 +92,14 @@ def _subtracted(
             continue
         finally:
             advance()
-        proba[i] = prediction.proba[0]
+        proba[i], codes[i] = prediction.proba[0], prediction.answered[0]
         if logs is None and prediction.logs is not None:
             with np.errstate(divide="ignore"):
                 logs = np.log(proba[np.arange(len(data)), data.codes])
         if logs is not None:
             logs[i] = prediction.log_own[0]
     weights = None if data.weights is None else data.weights.astype(np.float64)
-    rows, predictions = np.arange(len(data)), Predictions(data.classes, data.codes, proba, None, weights, logs)
+    rows, predictions = np.arange(len(data)), Predictions(data.classes, data.codes, proba, codes, weights, logs)
     if errors:
         rows = np.delete(rows, list(errors))
         predictions = predictions.take(rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,8 +15,8 @@ from countwise import progress
 from countwise.base.predictions import greater
 from countwise.data.frames import frame_of
 from countwise.data.output import rows_of
-from countwise.errors import OptionError, did_you_mean, listed, warn
-from countwise.evaluation.cross_validation import one_score, splits_for
+from countwise.errors import NumberIn, OptionError, did_you_mean, listed, warn
+from countwise.evaluation.cross_validation import check_estimator, one_score, splits_for
 from countwise.evaluation.dataset import EvaluationData, evaluation_data
 from countwise.evaluation.fold_models import predict_rows, refitted
 from countwise.feature_selection.subset_scoring import scored
@@ -189,6 +190,7 @@ def validation_curve(
 
 
 def _setting(estimator: Any, param_name: str | None) -> str:
+    check_estimator(estimator)
     have = estimator.get_params(deep=True)
     if param_name is None:
         found = next((name for name in (*_NEIGHBORS, *_BANDWIDTHS) if name in have), None)
@@ -198,6 +200,8 @@ def _setting(estimator: Any, param_name: str | None) -> str:
                 hint="pass param_name='name', or 'step__name' for a step of a pipeline.",
             )
         return found
+    if not isinstance(param_name, str):
+        raise OptionError(f"param_name must be the name of a parameter, not {param_name!r}.")
     if param_name not in have:
         learner = "NeighborsClassifier" if param_name in _NEIGHBORS else "ParzenClassifier"
         special = f"use {learner}." if param_name in (*_NEIGHBORS, *_BANDWIDTHS) else None
@@ -235,7 +239,7 @@ def _values(given: Any, kind: str) -> list[Any]:
 
 
 def _are_numbers(values: Sequence[Any]) -> bool:
-    return all(isinstance(v, int | float) and not isinstance(v, bool) and np.isfinite(v) for v in values)
+    return all(v in NumberIn(-sys.float_info.max, sys.float_info.max) for v in values)
 
 
 def _shown(value: Any) -> str:
@@ -303,7 +307,7 @@ def _swept(estimator: Any, name: str, tried: list[Any], X: Any, y: Any, cv: Any,
 
     if y is not None or is_classifier(estimator):
         data = evaluation_data(X, y)
-        score, others = (_LOG_P, {}) if scoring == _LOG_P else one_score(scoring)
+        score, others = (_LOG_P, {}) if isinstance(scoring, str) and scoring == _LOG_P else one_score(scoring)
         splits: list[Any] = splits_for(cv, data)
         work: Callable[..., tuple[float, float]] = partial(_of_classifier, data, score, others.get(score))
     else:

@@ -20,7 +20,7 @@ from countwise.data.schema import Schema
 from countwise.data.table import threads_for
 from countwise.data.text import Block, Text
 from countwise.distributions import Bernoulli, Binned, Categorical, Gaussian
-from countwise.errors import OptionError, did_you_mean, listed
+from countwise.errors import OptionError, check_settings, did_you_mean, listed
 from countwise.tallies import Counts, Moments, Values, Words, shortfall
 
 __all__ = ["Contingency", "Filtering", "refuse_nominal"]
@@ -51,10 +51,7 @@ class Filtering(TallyModel):
     types: Any = None
 
     def _infer_schema(self, frame: Frame) -> Schema:
-        if self.nominal not in ("nominal", "binary"):
-            raise OptionError(f"nominal must be 'nominal' or 'binary', not {self.nominal!r}.")
-        if self.ordinal not in ("nominal", "binary", "number"):
-            raise OptionError(f"ordinal must be 'nominal', 'binary' or 'number', not {self.ordinal!r}.")
+        check_settings(self, nominal=("nominal", "binary"), ordinal=("nominal", "binary", "number"))
         named = self.numeric if isinstance(self.numeric, Mapping) else {}
         for name in named:
             if name not in frame.columns:

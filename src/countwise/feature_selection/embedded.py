@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import Flags, Floats
+from countwise.data.columns import missing_classes
 from countwise.data.frames import frame_of, is_sparse
-from countwise.errors import OptionError, TableError
-from countwise.feature_selection.selectors import Selector, flags, is_number, refuse_count
+from countwise.errors import CountwiseError, OptionError, TableError, check_flag, check_value, own_warnings
+from countwise.feature_selection.selectors import Selector, flags, is_number, refuse_count, refuse_estimator
 from countwise.feature_selection.subset_scoring import weighted
 from countwise.preprocessing.encoder import CategoricalEncoder
 from countwise.sources.labelled_table import labelled
@@ -109,12 +110,14 @@ class EmbeddedSelector(Selector):
         rows = labelled(X, y, sample_weight)
         model = _default() if self.estimator is None else clone(self.estimator)
         settings = weighted(model, rows.weights)
+        if self.estimator is None:
+            missing_classes(rows.y, y if isinstance(y, str) else "class")
         if self.as_it_is or is_sparse(rows.X):
-            model.fit(rows.X, rows.y, **settings)
+            _fit(model, rows.X, rows.y, settings)
             groups = [[j] for j in range(rows.d)]
         else:
             cells, groups = self._numbers(rows.X, rows.weights)
-            model.fit(cells, rows.y, **settings)
+            _fit(model, cells, rows.y, settings)
         importances = _importances(model)
         if len(importances) != sum(map(len, groups)):
             raise OptionError(
@@ -137,8 +140,10 @@ class EmbeddedSelector(Selector):
 
     def _check_options(self) -> None:
         refuse_count(self.k, self.threshold)
-        if self.threshold not in (None, "mean") and not is_number(self.threshold):
-            raise OptionError(f"threshold must be a finite number or 'mean', not {self.threshold!r}.")
+        refuse_estimator(self.estimator)
+        check_flag("as_it_is", self.as_it_is)
+        if not (self.threshold is None or is_number(self.threshold)):
+            check_value("threshold", self.threshold, ("mean", None))
 
     def _numbers(self, X: Any, weights: NDArray[Any] | None) -> tuple[Floats, list[list[int]]]:
         """Return the encoded, imputed and standardized table, and the encoded columns of each attribute."""
@@ -147,8 +152,10 @@ class EmbeddedSelector(Selector):
         if not columns:
             raise TableError("Every column of the table is constant; there is nothing to learn from.")
         cells = np.stack([np.asarray(c, dtype=np.float64) for c in columns], axis=1)
-        w = np.ones((len(cells), 1)) if weights is None else weights[:, None].astype(np.float64)
+        w = np.ones((len(cells), 1)) if weights is None else weights[:, None] / weights.max()
         missing = np.isnan(cells)
+        largest = np.abs(np.where(missing, 0.0, cells)).max(axis=0, initial=0.0)
+        cells = cells / np.where(largest > 0, largest, 1.0)  # no square overflows
         observed = np.maximum((w * ~missing).sum(axis=0), 1e-300)
         means = (w * np.where(missing, 0.0, cells)).sum(axis=0) / observed
         cells = np.where(missing, means, cells) - means
@@ -163,6 +170,17 @@ class EmbeddedSelector(Selector):
             limit = self.importances_.mean() if mean else float(self.threshold)
             return np.asarray(self.importances_ >= limit - 1e-12 if mean else self.importances_ > limit)
         return flags(len(order), order[: self.k])
+
+
+def _fit(model: Any, X: Any, y: Any, settings: dict[str, Any]) -> None:
+    """Fit an estimator of any library; what it refuses is an error of the table."""
+    try:
+        with own_warnings():
+            model.fit(X, y, **settings)
+    except CountwiseError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise TableError(f"{type(model).__name__} cannot be fitted: {error}") from error
 
 
 def _default() -> Any:

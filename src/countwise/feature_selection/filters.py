@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from countwise import measures
-from countwise.errors import OptionError
+from countwise.errors import OptionError, check_value
 from countwise.feature_selection.contingency import Contingency, Filtering
 from countwise.feature_selection.pairs import like
 from countwise.feature_selection.regression_scores import reduction_scores
@@ -22,8 +22,7 @@ ADJUSTED = ("adjusted_gain", "adjusted_chi_square")
 
 def scored(found: Sequence[Contingency], adjust: str | None) -> dict[str, list[Any]]:
     """Return all scores of all tables, with a column for each measure."""
-    if adjust not in (None, "permutation", "analytic"):
-        raise OptionError(f"adjust must be None, 'permutation' or 'analytic', not {adjust!r}.")
+    check_value("adjust", adjust, (None, "permutation", "analytic"))
     columns: dict[str, list[Any]] = {}
     for contingency in found:
         for name, cells in _rows(contingency, adjust).items():
@@ -137,8 +136,7 @@ def attribute_scores(
     >>> dict(zip(found["attribute"], [round(gain, 4) for gain in found["information_gain"]]))
     {'outlook': 0.2467, 'temperature': 0.0292, 'humidity': 0.1518, 'wind': 0.0481}
     """
-    if target not in ("class", "number"):
-        raise OptionError(f"target must be 'class' or 'number', not {target!r}.")
+    check_value("target", target, ("class", "number"))
     if target == "number":
         usual = {"nominal": "nominal", "ordinal": "nominal", "adjust": None}
         for (option, default), value in zip(usual.items(), (nominal, ordinal, adjust), strict=True):

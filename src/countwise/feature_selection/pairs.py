@@ -18,8 +18,8 @@ from countwise.data.frames import frame_of
 from countwise.data.output import LIBRARIES, library_of
 from countwise.data.schema import Schema
 from countwise.data.table import Table, threads_for
+from countwise.data.weights import weights_of
 from countwise.errors import OptionError, TableError, check_value, warn
-from countwise.sources.memory import weights_of
 from countwise.tallies import Values
 from countwise.working import Grid
 
@@ -83,6 +83,8 @@ def pairwise_scores(
     frame = frame_of(X)
     if frame.n_rows == 0:
         raise TableError("Found array with 0 sample(s): the table is empty. At least one row is needed.")
+    if not frame.columns:
+        raise TableError("The table has no columns; pairwise scores need at least one.")
     schema = Schema.kinds(frame, types)
     frame = schema.coded(frame)
     schema = schema.learn(frame)

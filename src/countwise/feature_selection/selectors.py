@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Collection, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
@@ -14,7 +16,7 @@ from countwise.base.protocol import Transformer, refuse_unfitted
 from countwise.data.frames import Frame, frame_of, is_relation, is_sparse
 from countwise.data.output import chosen, container_of, library_of, names_in, rebuilt
 from countwise.engines.relation import Relation
-from countwise.errors import OptionError, TableError, did_you_mean, listed, warn
+from countwise.errors import NumberIn, OptionError, TableError, check_flag, did_you_mean, listed, warn
 from countwise.feature_selection.contingency import Contingency, Filtering
 from countwise.feature_selection.filters import ADJUSTED, SCORES, scored
 from countwise.feature_selection.regression_scores import REDUCTIONS, reduction_scores
@@ -62,7 +64,7 @@ class Selector(Transformer):
         [0, 2]
         """
         self._check_fitted()
-        return np.flatnonzero(self.support_) if indices else self.support_
+        return np.flatnonzero(self.support_) if check_flag("indices", indices) else self.support_
 
     def _remember(self, X: Any, frame: Frame) -> None:
         block = next(iter(frame.columns.values())) if is_sparse(X) else None
@@ -293,7 +295,7 @@ class FilterSelector(Selector):
 
     def _check_options(self) -> None:
         known = (*SCORES, *ADJUSTED, *REDUCTIONS)
-        if self.measure not in known:
+        if not isinstance(self.measure, str) or self.measure not in known:
             raise OptionError(
                 f"measure must be one of {listed(known, len(known))}, not {self.measure!r}.",
                 hint=did_you_mean(self.measure, known),
@@ -313,7 +315,7 @@ class FilterSelector(Selector):
         order = np.argsort(-values, kind="stable")
         last = values[order[k - 1]]
         self.ties_ = tuple(
-            self.names_[j] for j in order[k:] if abs(values[j] - last) <= 1e-12 * max(abs(last), 1e-12)
+            self.names_[j] for j in order[k:] if math.isclose(values[j], last, rel_tol=1e-12, abs_tol=1e-24)
         )
         return flags(len(values), order[:k])
 
@@ -345,9 +347,20 @@ def refuse_count(k: Any, threshold: Any) -> None:
         raise OptionError(f"k must be an integer >= 1, not {k!r}.")
 
 
+def refuse_estimator(estimator: Any) -> None:
+    """Raise an error unless an estimator can be fitted and cloned; None is the default estimator."""
+    if estimator is None:
+        return
+    if isinstance(estimator, type) or not (hasattr(estimator, "fit") and hasattr(estimator, "get_params")):
+        raise OptionError(
+            f"estimator must have the methods fit and get_params, but {estimator!r} does not.",
+            hint="pass an instance of an estimator.",
+        )
+
+
 def is_number(value: Any) -> bool:
     """Return whether a value is a finite number."""
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(np.isfinite(value))
+    return value in NumberIn(-sys.float_info.max, sys.float_info.max)
 
 
 def _per_column(found: Sequence[Contingency], values: Floats, sparse: bool) -> Floats:

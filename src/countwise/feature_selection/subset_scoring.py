@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +16,14 @@ from countwise.base.protocol import Classifier
 from countwise.data.frames import is_sparse
 from countwise.data.output import chosen, rows_of
 from countwise.data.schema import Schema
-from countwise.errors import OptionError, TableError
+from countwise.errors import (
+    CountwiseError,
+    NumberIn,
+    OptionError,
+    TableError,
+    did_you_mean,
+    own_warnings,
+)
 from countwise.feature_selection.subset_search import Subset, SubsetScorer
 from countwise.naive_bayes.model import NaiveBayesClassifier
 from countwise.sources.labelled_table import LabelledTable
@@ -106,7 +114,37 @@ def weighted(model: Any, weights: NDArray[Any] | None) -> dict[str, Any]:
 def scored(scorer: Any, model: Any, X: Any, y: Any, weights: Any) -> float:
     """Return the score of a model; a plain function is called without weights."""
     knows = hasattr(scorer, "_score_func") or hasattr(scorer, "_estimator")
-    return float(scorer(model, X, y, sample_weight=weights) if knows and weights is not None else scorer(model, X, y))
+    if not knows:  # a function of the user
+        return _number(scorer(model, X, y))
+    try:
+        with own_warnings():
+            return _number(scorer(model, X, y, **({} if weights is None else {"sample_weight": weights})))
+    except CountwiseError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise OptionError(
+            f"The score {scorer!r} cannot be computed: {error}", hint="use a score that suits the target."
+        ) from error
+
+
+def _number(found: Any) -> float:
+    """Return what a scorer returned, which must be a number."""
+    if found not in NumberIn() and not (isinstance(found, Real) and found != found):
+        raise OptionError(f"A scorer must return a number, not {found!r}.")
+    return float(found)
+
+
+def scorer_of(estimator: Any, scoring: Any) -> Any:
+    """Return scikit-learn's scorer of a name or a function."""
+    from sklearn.metrics import check_scoring, get_scorer_names
+
+    known = isinstance(scoring, str) and scoring in get_scorer_names()
+    if not (known or scoring is None or callable(scoring)):
+        raise OptionError(
+            f"scoring must be the name of a score or a scorer, not {scoring!r}.",
+            hint=did_you_mean(scoring, get_scorer_names()) if isinstance(scoring, str) else None,
+        )
+    return check_scoring(estimator, scoring)
 
 
 def _score(scorer: Any, model: Any, X: Any, y: Any, weights: Any) -> float:
@@ -148,9 +186,7 @@ class Refits(SubsetScorer):
 
 
 def _refit_score(estimator: Any, folds: Folds, subset: Subset) -> float:
-    from sklearn.metrics import check_scoring
-
-    scorer = check_scoring(estimator, folds.scoring)
+    scorer = scorer_of(estimator, folds.scoring)
     X = folds.table(subset)
     values = []
     try:
@@ -199,10 +235,8 @@ class CachedTerms(SubsetScorer):
         names = folds.rows.frame.names
         self.folds = [_kept(model, folds, test, names) for model, (_, test) in zip(models, folds.splits, strict=True)]
         self.scorer = None  # for the accuracy, a kernel counts the correct predictions
-        if folds.scoring not in (None, "accuracy"):
-            from sklearn.metrics import check_scoring
-
-            self.scorer = check_scoring(estimator, folds.scoring)
+        if folds.scoring is not None and not (isinstance(folds.scoring, str) and folds.scoring == "accuracy"):
+            self.scorer = scorer_of(estimator, folds.scoring)
 
     def scores(self, subsets: list[Subset]) -> list[float]:
         """Return the score of each subset from the sum of its terms."""

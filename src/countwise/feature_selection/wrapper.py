@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.errors import OptionError, TableError, check_settings
-from countwise.feature_selection.selectors import Selector, flags
+from countwise.errors import OptionError, TableError, check_flag, check_settings, own_warnings
+from countwise.feature_selection.selectors import Selector, flags, is_number, refuse_estimator
 from countwise.feature_selection.subset_scoring import Folds, scorer_for
 from countwise.feature_selection.subset_search import FoundSubset, SubsetScorer, exhaustive, greedy
 from countwise.naive_bayes.model import NaiveBayesClassifier
@@ -187,14 +187,10 @@ class WrapperSelector(Selector):
 
     def _check_options(self) -> None:
         check_settings(self, direction=("exhaustive", "forward", "backward"))
-        if self.estimator is not None and not (
-            hasattr(self.estimator, "fit") and hasattr(self.estimator, "get_params")
-        ):
-            raise OptionError(
-                f"estimator must have the methods fit and get_params, but {self.estimator!r} does not.",
-                hint="pass an instance of an estimator.",
-            )
-        if not isinstance(self.tol, int | float | np.number) or not np.isfinite(self.tol):
+        refuse_estimator(self.estimator)
+        for name in ("allow_empty", "verbose"):
+            check_flag(name, getattr(self, name))
+        if not is_number(self.tol):
             raise OptionError(f"tol must be a finite number, not {self.tol!r}.")
 
     def _wanted(self, d: int) -> int | None:
@@ -244,5 +240,12 @@ def _splits(cv: Any, model: Any, n_rows: int, y: NDArray[Any], groups: Any) -> l
         if cv != "leave_one_out":
             raise OptionError(f"cv must be an integer, a splitter or 'leave_one_out', not {cv!r}.")
         cv = LeaveOneOut()
-    splitter = check_cv(cv, y, classifier=is_classifier(model))
-    return list(splitter.split(np.zeros((n_rows, 1)), y, groups))
+    try:
+        with own_warnings():
+            splitter = check_cv(cv, y, classifier=is_classifier(model))
+            splits = [(train, test) for train, test in splitter.split(np.zeros((n_rows, 1)), y, groups)]
+    except (TypeError, ValueError) as error:
+        raise OptionError(f"cv cannot split the {n_rows} rows: {error}") from None
+    if not splits:
+        raise OptionError("cv has no folds; at least one is needed.")
+    return splits

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from countwise.errors import ReadError, did_you_mean, listed
 from countwise.io.paths import distinct_names
-from countwise.io.pieces import Columns, Options, named, objects, same_columns
+from countwise.io.pieces import Columns, Options, first_duplicate, named, objects, same_columns
 from countwise.io.text_files import lines
 
-__all__ = ["ArffAttribute", "ArffPiece", "arff_pieces", "date_parser", "hints", "pieces"]
+__all__ = ["ArffAttribute", "ArffPiece", "arff_pieces", "date_parser", "has_weights", "hints", "pieces"]
 
 QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _VALUE = re.compile(rf"\s*(?:({QUOTED})|([^,]*?))\s*(,|$)", re.DOTALL)
@@ -201,7 +201,7 @@ class ArffAttribute:
         """Value of the attribute in a sparse row that omits it: zero, the first value or an empty string."""
         if self.kind == "nominal":
             return self.detail[0] if self.detail else None
-        return "" if self.kind == "text" else 0.0
+        return "" if self.kind == "text" else np.datetime64(0, "us") if self.kind == "date" else 0.0
 
 
 @dataclass(slots=True)
@@ -235,7 +235,7 @@ def hints(lines: Iterable[str], where: str) -> dict[str, tuple[str, Any]]:
 def pieces(lines: Iterable[str], where: str, rows: int) -> Iterator[ArffPiece]:
     """Read chunks of at most `rows` rows; a file without rows yields one empty chunk.
 
-    Numeric attributes and dates (seconds since 1970, UTC) become float64 arrays, others object arrays of str.
+    Numeric attributes become float64 arrays, dates datetime64 arrays (in UTC), others object arrays of str.
 
     Examples
     --------
@@ -340,7 +340,7 @@ class _ArffReader:
             )
         inner = text[1:-1].strip()
         values = [value if value is not None else "?" for value in values_of(inner, 0, self.wrong)] if inner else []
-        duplicate = next((value for i, value in enumerate(values) if value in values[:i]), None)
+        duplicate = first_duplicate(values)
         if duplicate is not None:
             raise self.wrong(f"{name!r} declares the value {duplicate!r} twice.", "remove one of them.")
         return ArffAttribute(name, "nominal", tuple(values))
@@ -450,6 +450,9 @@ class _ArffReader:
             for text, value, row in zip(texts, values, rows, strict=True):
                 if value is None and text is not None:
                     raise self._invalid(attribute, text, row.line)
+        if attribute.kind == "date":
+            micros = [None if value is None else np.datetime64(round(value * 1e6), "us") for value in values]
+            return np.array(micros, dtype="datetime64[us]")
         return objects(values) if attribute.kind == "nominal" else np.array(values, dtype=np.float64)
 
     def _invalid(self, attribute: ArffAttribute, text: str, line: int) -> ReadError:
@@ -471,6 +474,11 @@ class _ArffReader:
             raise self.wrong(f"the date format {pattern!r} has {error}.", hint) from None
 
 
+def has_weights(paths: Iterable[Path], encoding: str | None = None) -> bool:
+    """Return whether a row of some file has an instance weight."""
+    return any(_ArffReader(lines(path, encoding), path.name).weighted() for path in paths)
+
+
 def arff_pieces(paths: list[Path], rows: int, options: Options) -> Iterator[Columns]:
     """Read the rows of all files in chunks; instance weights, if there are any, become a column."""
     heads = [hints(lines(path, options.encoding), path.name) for path in paths]
@@ -482,7 +490,7 @@ def arff_pieces(paths: list[Path], rows: int, options: Options) -> Iterator[Colu
             one, other = distinct_names(paths[0], path)
             message = f"{differs!r} is {heads[0][differs][0]} in {one!r}, but {head[differs][0]} in {other!r}."
             raise ReadError(message, hint="read files with different attributes separately.")
-    weighted = any(_ArffReader(lines(path, options.encoding), path.name).weighted() for path in paths)
+    weighted = has_weights(paths, options.encoding)
     if weighted and options.weight_column in names:
         message = (
             f"{paths[0].name!r} has instance weights, but the name of their column, "

@@ -11,16 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from countwise.errors import ReadError
+from countwise.errors import ReadError, listed, warn
 from countwise.io import csv_arrow
 from countwise.io.csv_types import CsvColumn
 from countwise.io.paths import format_of
 from countwise.io.pieces import Columns, Options, named, same_columns
+from countwise.io.spreadsheets import unguarded
 from countwise.io.text_files import lines
 
 __all__ = ["csv_columns", "csv_pieces"]
 
 _SEPARATORS = ",;\t|"
+_LONGEST_FIELD = 1 << 30  # characters; the limit of the csv module is 131,072
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +47,13 @@ class _CsvFile:
         if first is None:
             raise ReadError(f"{path.name!r} is empty.", hint="add a header line with the names of the columns.")
         unnamed = [f"column{i}" for i in range(1, len(first) + 1)]
-        own = [name.strip(" \t") or other for name, other in zip(first, unnamed, strict=True)]
+        own = [unguarded(name.strip(" \t")) or other for name, other in zip(first, unnamed, strict=True)]
         return cls(path, options, separator, named(own if options.header else unnamed, options, path))
 
     def rows(self) -> Any:
         """Return a strict csv reader: a stray quotation mark is an error instead of merging lines."""
         text = lines(self.path, self.options.encoding)
+        csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_FIELD))
         return csv.reader(text, strict=True, **_marks(self.separator, self.options))
 
     def blocks(self, rows: int) -> Iterator[dict[str, Sequence[str]]]:
@@ -145,8 +148,15 @@ def csv_pieces(paths: list[Path], rows: int, options: Options) -> Iterator[Colum
     names = files[0].names
     for file in files:
         same_columns(names, file.names, (paths[0], file.path))
-    columns = {name: CsvColumn(options.missing) for name in names}
+    columns = {name: CsvColumn(options.missing, options.types.get(name), files[0].separator) for name in names}
     arrow = [_look(file, columns, rows) for file in files]
+    for name, column in columns.items():
+        note = column.decide(name)
+        if note is not None:
+            warn(note)
+    commas = [name for name, column in columns.items() if column.comma]
+    if commas:
+        warn(f"The numbers of {listed(commas)} have decimal commas.")
     yield {name: np.empty(0) for name in names}
     for file, by_arrow in zip(files, arrow, strict=True):
         converted = _arrow_chunks(file, columns, rows) if by_arrow else _chunks(file, columns, rows)

@@ -14,7 +14,6 @@ UTF-8) raises `UnfitError`. The csv module then reads the file from the start an
 from __future__ import annotations
 
 import codecs
-import csv
 import re
 import zlib
 from collections.abc import Iterator
@@ -75,10 +74,7 @@ def blocks(path: Path, separator: str, width: int, header: bool) -> Iterator[lis
             if header and table.num_rows:
                 table, header = table.slice(1), False
             if table.num_rows:
-                fields = [column.combine_chunks() for column in table.columns]
-                if max(int(np.diff(_offsets(each)).max()) for each in fields) > csv.field_size_limit():
-                    raise UnfitError("a field is longer than the limit of the csv module")
-                yield fields
+                yield [column.combine_chunks() for column in table.columns]
     except (pa.ArrowException, ValueError, OSError, EOFError, zlib.error) as error:
         raise UnfitError(str(error)) from None
 
@@ -126,8 +122,11 @@ def look(column: CsvColumn, fields: Any) -> None:
     """Exclude the types that these fields contradict, like `CsvColumn.look`."""
     if column.number and _look_at_numbers(column, fields):
         return
-    if column.number or column.boolean:
-        column.look(fields.unique().to_pylist())
+    if column.given is not None or not column.checked:
+        column.look(fields.to_pylist() if column.checked else [""] * len(fields))
+        return
+    found = fields.value_counts()
+    column.look(found.field("values").to_pylist(), found.field("counts").to_pylist())
 
 
 def _look_at_numbers(column: CsvColumn, fields: Any) -> bool:
@@ -138,7 +137,7 @@ def _look_at_numbers(column: CsvColumn, fields: Any) -> bool:
     missing = _missing(column, fields)
     has_missing = compute.any(missing).as_py()
     present = fields.filter(compute.invert(missing)) if has_missing else fields
-    integer = True
+    integer, points = True, False
     if len(present):
         offsets = _offsets(present)
         starts, ends = offsets[:-1], offsets[1:]
@@ -155,10 +154,13 @@ def _look_at_numbers(column: CsvColumn, fields: Any) -> bool:
             return False
         if not np.isfinite(values).all():
             return False
-        integer = not (b"." in text or b"e" in text or b"E" in text)
+        points = b"." in text
+        integer = not (points or b"e" in text or b"E" in text)
         if integer and int((ends - starts).max()) > 18:  # may not fit into 64 bits
             return False
-    column.found_numbers(bool(len(present)), integer=integer, has_missing=has_missing)
+        if integer:
+            column.found_sizes(values)
+    column.found_numbers(len(fields), len(present), integer=integer, points=points)
     return True
 
 
@@ -176,7 +178,7 @@ def convert(column: CsvColumn, fields: Any) -> NDArray[Any]:
     import pyarrow as pa
     from pyarrow import compute
 
-    if column.number and column.has_values:
+    if column.number and column.has_values and not (column.n_odd or column.comma or column.exact):
         try:
             if column.integer and not column.has_missing:
                 return np.asarray(fields.cast(pa.int64()).to_numpy())

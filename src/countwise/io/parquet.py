@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,12 +27,14 @@ _FAMILIES = {
 }
 
 
-def _families(types: Iterable[tuple[str, Any]], path: Path) -> dict[str, str]:
-    """Return the family of each column: integer, float, boolean, text or date."""
+def _families(types: Iterable[tuple[str, Any]], path: Path, needed: Collection[str] | None) -> dict[str, str]:
+    """Return the family of each column: integer, float, boolean, text or date; others are omitted if not needed."""
     out = {}
     for name, dtype in types:
         text = str(dtype).lower()
         family = next((key for key, pattern in _FAMILIES.items() if re.match(pattern, text)), None)
+        if family is None and needed is not None and name not in needed:
+            continue
         if family is None:
             message = f"Column {name!r} of {path.name!r} has the type {dtype}, which is not supported."
             raise ReadError(message, hint="drop the column, or convert it to numbers, dates, strings or booleans.")
@@ -56,7 +58,7 @@ def _opened(path: Path) -> Any:
 class _ArrowTable:
     """A Parquet file. It is open only while it is read, because there may be many files."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, needed: Collection[str] | None) -> None:
         self.path = path
         with _opened(path) as file:
             fields = file.schema_arrow
@@ -64,25 +66,29 @@ class _ArrowTable:
 
         # The type of a categorical column is that of its values.
         types = ((f.name, f.type.value_type if pa.types.is_dictionary(f.type) else f.type) for f in fields)
-        self.families = _families(types, path)
+        self.families = _families(types, path, needed)
 
-    def exact(self, names: list[str]) -> set[str]:
-        """Return the integer columns that fit int64: no value is missing and none is too large."""
+    def sizes(self, names: list[str]) -> dict[str, tuple[bool, int]]:
+        """Return whether an integer column has missing values, and its largest absolute value.
+
+        Statistics of the file are used where it has them.
+        """
         import pyarrow.compute as compute
 
         with _opened(self.path) as file:
-            exact, unchecked = _exact_by_statistics(file, names)
+            found = _sizes_by_statistics(file, names)
+            unchecked = [name for name in names if name not in found]
             for batch in file.iter_batches(columns=unchecked) if unchecked else ():
                 for name in unchecked:
-                    column = batch.column(name)
-                    largest = compute.max(column).as_py()
-                    if column.null_count or (largest is not None and largest >= 2**63):
-                        exact.discard(name)
-        return exact
+                    column, (missing, size) = batch.column(name), found.get(name, (False, 0))
+                    ends = compute.min_max(column).as_py()
+                    sizes = [abs(end) for end in ends.values() if end is not None]
+                    found[name] = missing or bool(column.null_count), max(size, *sizes) if sizes else size
+        return found
 
     def chunks(self, rows: int, families: dict[str, str]) -> Iterator[Columns]:
         with _opened(self.path) as file:
-            for batch in file.iter_batches(batch_size=rows):
+            for batch in file.iter_batches(batch_size=rows, columns=list(families)):
                 yield {name: self._convert(batch.column(name), families[name]) for name in families}
 
     @staticmethod
@@ -100,27 +106,26 @@ class _ArrowTable:
             column = column.dictionary_decode()
         if family == "date":
             exact = pa.timestamp("us", getattr(column.type, "tz", None))
-            micros = column.cast(exact, safe=False).cast(pa.int64())
-            return np.asarray(micros.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False) / 1e6)
+            return np.asarray(column.cast(exact, safe=False).to_numpy(zero_copy_only=False))
+        if family == "large":
+            return objects(column.to_pylist())
+        if pa.types.is_decimal(column.type):  # through text, because the cast to a double is not exactly rounded
+            column = column.cast(pa.string())
         dtype = pa.int64() if family == "integer" else pa.float64()
         return np.asarray(column.cast(dtype, safe=False).to_numpy(zero_copy_only=False))
 
 
-def _exact_by_statistics(file: Any, names: list[str]) -> tuple[set[str], list[str]]:
-    """Return the columns that may fit int64 by the statistics of the file, and those whose values must be checked."""
-    import pyarrow as pa
-
-    nulls: dict[str, int | None] = dict.fromkeys(names, 0)
-    places = {name: i for i, name in enumerate(file.schema_arrow.names) if name in nulls}
-    for group in map(file.metadata.row_group, range(file.metadata.num_row_groups)):
-        for name, place in places.items():
-            statistics = group.column(place).statistics
-            before = nulls[name]
-            known = statistics is not None and statistics.has_null_count and before is not None
-            nulls[name] = before + statistics.null_count if known else None
-    large = {name for name in names if pa.types.is_uint64(file.schema_arrow.field(name).type)}
-    unchecked = [name for name in names if nulls[name] is None or (name in large and not nulls[name])]
-    return {name for name in names if not nulls[name]}, unchecked
+def _sizes_by_statistics(file: Any, names: list[str]) -> dict[str, tuple[bool, int]]:
+    """Return the sizes of the integer columns for which every row group has statistics."""
+    places = {file.schema.column(i).path: i for i in range(len(file.schema))}  # a nested column has several places
+    groups = list(map(file.metadata.row_group, range(file.metadata.num_row_groups)))
+    found = {}
+    for name in names:
+        known = [group.column(places[name]).statistics for group in groups if name in places]
+        if len(known) == len(groups) and all(s is not None and s.has_null_count and s.has_min_max for s in known):
+            missing = any(s.null_count for s in known)
+            found[name] = missing, max((abs(end) for s in known for end in (s.min, s.max)), default=0)
+    return found
 
 
 def _sql(name: str) -> str:
@@ -129,9 +134,9 @@ def _sql(name: str) -> str:
 
 def duckdb_cells(families: dict[str, str]) -> str:
     """Return the SELECT list for DuckDB that gives each column the type that `read` gives it."""
-    types = {"integer": "bigint", "float": "double", "boolean": "boolean", "text": "varchar"}
-    seconds = "epoch_us({})::double / 1e6"
-    columns = (seconds.format(_sql(n)) if f == "date" else f"{_sql(n)}::{types[f]}" for n, f in families.items())
+    types = {"integer": "bigint", "large": "hugeint", "float": "double", "boolean": "boolean", "text": "varchar"}
+    utc = "make_timestamp(epoch_us({}))"
+    columns = (utc.format(_sql(n)) if f == "date" else f"{_sql(n)}::{types[f]}" for n, f in families.items())
     return ", ".join(f"{column} as {_sql(name)}" for name, column in zip(families, columns, strict=True))
 
 
@@ -149,22 +154,23 @@ def _one_line(path: Path) -> Iterator[None]:
         ) from None
 
 
-def _tables(paths: list[Path]) -> list[_ArrowTable]:
+def _tables(paths: list[Path], needed: Collection[str] | None = None) -> list[_ArrowTable]:
     tables = []
     for path in paths:
         with _one_line(path):
-            tables.append(_ArrowTable(path))
+            tables.append(_ArrowTable(path, needed))
     return tables
 
 
 def parquet_columns(path: Path) -> list[str]:
     """Return the names of the columns."""
-    return list(_tables([path])[0].families)
+    with _one_line(path), _opened(path) as file:
+        return list(file.schema_arrow.names)
 
 
-def parquet_families(paths: list[Path]) -> dict[str, str]:
+def parquet_families(paths: list[Path], needed: Collection[str] | None = None) -> dict[str, str]:
     """Return the family of each column over all files: integer, float, boolean, text or date."""
-    return _joined_families(_tables(paths), paths)
+    return _joined_families(_tables(paths, needed), paths)
 
 
 def parquet_rows(paths: list[Path]) -> int:
@@ -178,7 +184,7 @@ def parquet_rows(paths: list[Path]) -> int:
 
 def parquet_pieces(paths: list[Path], rows: int, options: Options) -> Iterator[Columns]:
     """Yield an empty chunk, then the rows of all files in chunks of at most `rows` rows."""
-    tables = _tables(paths)
+    tables = _tables(paths, options.needed)
     own = list(tables[0].families)
     names = named(own, options, paths[0])
     families = _joined_families(tables, paths)
@@ -201,11 +207,18 @@ def _joined_families(tables: Sequence[Any], paths: list[Path]) -> dict[str, str]
                 one, other = distinct_names(paths[0], path)
                 message = f"The type of {name!r} is {families[name]} in {one!r}, but {family} in {other!r}."
                 raise ReadError(message, hint="convert the column to the same type in all files.")
+    integers = [name for name, family in families.items() if family == "integer"]
+    missing, large = set(), set()
     for path, table in zip(paths, tables, strict=True):
-        integers = [name for name, family in families.items() if family == "integer"]
         with _one_line(path):
-            families.update(dict.fromkeys(set(integers) - table.exact(integers), "float"))
-    return families
+            for name, (has_missing, size) in table.sizes(integers).items():
+                missing |= {name} if has_missing else set()
+                large |= {name} if size > 2**53 else set()
+                families[name] = "large" if size >= 2**63 else families[name]
+    return {
+        name: family if family != "integer" or name not in missing else "large" if name in large else "float"
+        for name, family in families.items()
+    }
 
 
 def parquet_hints(path: Path) -> dict[str, tuple[str, Any]]:

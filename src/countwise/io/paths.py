@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from countwise.errors import ReadError, did_you_mean, listed, warn
+from countwise.errors import OptionError, ReadError, did_you_mean, listed, warn
 
-__all__ = ["AnyPath", "distinct_names", "format_of", "is_paths", "resolved"]
+__all__ = ["AnyPath", "distinct_names", "format_of", "is_paths", "path_of", "resolved"]
 
 AnyPath = str | os.PathLike[str]
 _FORMATS = {
@@ -39,10 +39,16 @@ def resolved(paths: AnyPath | Iterable[AnyPath]) -> list[Path]:
 
     The files of a pattern or a folder are sorted by name; several paths keep their order.
     """
-    given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    given = [paths] if isinstance(paths, str | os.PathLike) or not isinstance(paths, Iterable) else list(paths)
     if not given:
         raise ReadError("The list of paths is empty.", hint="pass at least one path.")
-    found = [file for path in given for file in _files(os.fspath(path))]
+    for path in given:
+        if not isinstance(path, str | os.PathLike):
+            raise ReadError(f"A path must be a string or a Path, not {path!r}.")
+    try:
+        found = [file for path in given for file in _files(os.fspath(path))]
+    except OSError as error:  # a name that is too long, for example
+        raise ReadError(f"The file cannot be read: {error.strerror}.", hint="check the path.") from None
     duplicate = next((file for file, times in Counter(map(os.path.realpath, found)).items() if times > 1), None)
     if duplicate is not None:
         raise ReadError(
@@ -142,3 +148,11 @@ def format_of(path: Path) -> str:
             hint="rename the file, or convert it to CSV or Parquet.",
         )
     return name
+
+
+def path_of(path: Any) -> Path:
+    """Return the path of a file; raise an OptionError for anything else."""
+    try:
+        return Path(path)
+    except TypeError:
+        raise OptionError(f"path must be the path of a file, not {path!r}.") from None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from countwise.errors import ReadError, did_you_mean, listed
 from countwise.io.paths import distinct_names
 
-__all__ = ["Columns", "Options", "named", "objects", "regrouped", "same_columns"]
+__all__ = ["Columns", "Options", "first_duplicate", "named", "objects", "regrouped", "same_columns"]
 
 
 Columns: TypeAlias = dict[str, NDArray[Any]]
@@ -60,10 +60,19 @@ def _joined(chunks: list[Columns]) -> Columns:
     return {name: np.concatenate([chunk[name] for chunk in nonempty]) for name in nonempty[0]}
 
 
+def first_duplicate(values: Sequence[str]) -> str | None:
+    """Return the first value that occurs a second time, or None."""
+    if len(set(values)) == len(values):
+        return None
+    seen: set[str] = set()
+    return next(value for value in values if value in seen or seen.add(value))  # type: ignore[func-returns-value]
+
+
 def same_columns(first: Sequence[str], names: Sequence[str], paths: tuple[Path, Path]) -> None:
     """Raise an error if a file has other columns than the first file; their order may differ."""
-    absent = [name for name in first if name not in names]
-    extra = [name for name in names if name not in first]
+    in_first, in_other = set(first), set(names)
+    absent = [name for name in first if name not in in_other]
+    extra = [name for name in names if name not in in_first]
     if absent or extra:
         one, other = distinct_names(*paths)
         has, has_not = (one, other) if absent else (other, one)
@@ -86,6 +95,13 @@ class Options:
     missing: frozenset[str] = frozenset()
     encoding: str | None = None
     weight_column: str = "weight"
+    types: Mapping[str, str] = field(default_factory=dict)  # of some columns of a CSV file, in FIELD_TYPES
+    needed: Collection[str] | None = None  # other columns are omitted if their type is not supported
+
+    def __post_init__(self) -> None:
+        for name in ("encoding", "weight_column"):
+            if not isinstance(getattr(self, name), str | None):
+                raise ReadError(f"{name} must be a string, not {getattr(self, name)!r}.")
 
 
 def named(own: Sequence[str], options: Options, path: Path) -> list[str]:
@@ -96,7 +112,7 @@ def named(own: Sequence[str], options: Options, path: Path) -> list[str]:
             f"The length of names is {len(names)}, but {path.name!r} has {len(own)} column{'s' * (len(own) != 1)}.",
             hint="pass one name for each column.",
         )
-    duplicate = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    duplicate = first_duplicate(names)
     if duplicate is not None:
         first, second = [i + 1 for i, name in enumerate(names) if name == duplicate][:2]
         raise ReadError(

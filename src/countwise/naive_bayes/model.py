@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from countwise import _kernels
 from countwise._typing import Floats
 from countwise.base.generative import GenerativeClassifier
 from countwise.base.logistic import LogisticForm, linear_form
+from countwise.base.tally_model import is_untyped
 from countwise.base.term import Term, make_terms
 from countwise.data.attributes import Attribute
 from countwise.data.derived import Absent
@@ -18,13 +20,25 @@ from countwise.data.frames import Frame
 from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.distributions import Categorical, default_for, distribution_from, smoothing_of
-from countwise.errors import OptionError, did_you_mean, listed
+from countwise.errors import (
+    SEED,
+    NumberIn,
+    OptionError,
+    check_flag,
+    check_settings,
+    check_value,
+    did_you_mean,
+    listed,
+)
 from countwise.measures import chi_square
 from countwise.naive_bayes.counterfactuals import changes_of
 from countwise.working import Grid, Working
 from countwise.working.numbers import number
 
 __all__ = ["NaiveBayesClassifier"]
+
+_MOST_DRAWS = 1_000_000
+_MOST_ROWS = 10_000_000  # of a drawn sample
 
 
 @dataclass(eq=False, repr=False)
@@ -52,7 +66,8 @@ class NaiveBayesClassifier(GenerativeClassifier):
         classes. An `MEstimate` adds m pseudocounts. 0, 'none' and None do not smooth.
     prior : {'raw', 'smoothed', 'uniform'}, mapping or array-like, default='raw'
         P(class): the class frequencies, the class frequencies smoothed like the attributes, the same for all
-        classes, or the given probabilities (by class, or in the order of `classes_`).
+        classes, or the given probabilities (by class, or in the order of `classes_`). A class without rows has
+        probability 0 in any case.
     types : mapping, str, Schema or None, default=None
         The type of each column: 'nominal', 'ordinal', 'numeric', 'count', 'text', 'boolean', or an attribute
         such as `Ordinal`. A string applies to all columns. By default the type follows from the dtype.
@@ -139,6 +154,7 @@ class NaiveBayesClassifier(GenerativeClassifier):
 
     def _rule(self, attribute: Attribute) -> Any:
         rule, named = self._requested(attribute.name)
+        named = named and not is_untyped(attribute)  # a type that suits the distribution may come with a later value
         if rule is None or not (named or rule.suits(attribute)):
             rule = default_for(attribute)
         return rule.with_defaults(self.smoothing, self.unseen)
@@ -155,6 +171,7 @@ class NaiveBayesClassifier(GenerativeClassifier):
         return bool(option == "value")
 
     def _check_options(self, frame: Frame) -> None:
+        check_settings(self, unseen=("ignore", "share", "error"))
         smoothing = smoothing_of(self.smoothing)
         if self.unseen == "share" and smoothing.estimate is not None and smoothing.estimate.p == "global":
             raise OptionError(
@@ -169,10 +186,7 @@ class NaiveBayesClassifier(GenerativeClassifier):
                         hint=did_you_mean(column, frame.columns) or f"use one of {listed(frame.columns)}.",
                     )
         for option in self.missing.values() if isinstance(self.missing, Mapping) else [self.missing]:
-            if option not in ("ignore", "value"):
-                raise OptionError(f"missing must be 'ignore' or 'value', not {option!r}.")
-        if self.unseen not in ("ignore", "share", "error"):
-            raise OptionError(f"unseen must be 'ignore', 'share' or 'error', not {self.unseen!r}.")
+            check_value("missing", option, ("ignore", "value"))
 
     def _zeros(self) -> tuple[str, str]:
         return (
@@ -249,11 +263,13 @@ class NaiveBayesClassifier(GenerativeClassifier):
         What would change the prediction:
           outlook = Rain would give No with probability 63.3 %.
         """
+        if interval is not None:
+            _check_level("interval", interval)
         table, one = self._one(X, row)
         working = self._worked(table, one)
         return replace(
             working,
-            changes=tuple(changes_of(self, table, working.chosen)) if changes else (),
+            changes=tuple(changes_of(self, table, working.chosen)) if check_flag("changes", changes) else (),
             interval=None if interval is None else self._interval(table, interval, 2000, 0),
             level=interval or 0.9,
         )
@@ -291,8 +307,9 @@ class NaiveBayesClassifier(GenerativeClassifier):
         >>> bool(low < model.predict_proba(tennis.X)[0, 0] < high)
         True
         """
-        if not 0 < level < 1:
-            raise OptionError(f"level must be between 0 and 1, not {level!r}.")
+        _check_level("level", level)
+        check_value("draws", draws, NumberIn(1, _MOST_DRAWS, whole=True))
+        check_value("random_state", random_state, SEED)
         frame = self._open(X)
         ends = np.empty((frame.n_rows, len(self.classes_), 2))
         for row in range(frame.n_rows):
@@ -307,13 +324,16 @@ class NaiveBayesClassifier(GenerativeClassifier):
             logs = np.log(np.maximum(rng.dirichlet(counts + 0.5, draws), 1e-300))
         else:
             logs = np.tile(self.log_prior_, (draws, 1))
-        for key, density in self.densities_.items():
-            logs = logs + density.draw_log_prob(table[key], draws, rng)
-        logs -= logs.max(axis=1, keepdims=True)
-        posterior = np.exp(logs)
-        posterior /= posterior.sum(axis=1, keepdims=True)
+        prior = np.exp(logs)
+        with np.errstate(all="ignore"):  # a value far from the training data may be impossible in every class
+            for key, density in self.densities_.items():
+                logs = logs + density.draw_log_prob(table[key], draws, rng)
+            _kernels.normalize(logs, "proba")
+        posterior = np.where(np.isnan(logs).any(axis=1, keepdims=True), prior, logs)
         low, high = np.quantile(posterior, [(1 - level) / 2, (1 + level) / 2], axis=0)
-        return tuple((float(a), float(b)) for a, b in zip(low, high, strict=True))
+        self._posterior(table, own := np.empty((1, len(low))), "proba", self._priors(1))
+        # where a probability is at the edge of what the data allow, such as 0, the draws lie beside it
+        return tuple(zip(np.minimum(low, own[0]).tolist(), np.maximum(high, own[0]).tolist(), strict=True))
 
     def portrait(self, cls: Any, *, n: int = 0, random_state: int = 0) -> Any:
         """Describe a class by the typical value of each attribute, or draw rows from it.
@@ -344,14 +364,14 @@ class NaiveBayesClassifier(GenerativeClassifier):
         """
         self._check_fitted()
         classes = self.classes_.tolist()
-        if cls not in classes:
+        if not isinstance(cls, Hashable) or cls not in classes:
             raise OptionError(
                 f"There is no class {cls!r}.",
                 hint=did_you_mean(cls, classes) or f"use one of the classes {listed(classes)}.",
             )
         c = classes.index(cls)
-        if not isinstance(n, int | np.integer) or n < 0:
-            raise OptionError(f"n must be an integer >= 0, not {n!r}.")
+        check_value("n", n, NumberIn(0, _MOST_ROWS, whole=True))
+        check_value("random_state", random_state, SEED)
         if n:
             rng = np.random.default_rng(random_state)
             drawn = {key: d.draw(c, n, rng) for key, d in self.densities_.items()}
@@ -425,9 +445,14 @@ class NaiveBayesClassifier(GenerativeClassifier):
             columns["missing"].append(number(float(missing.sum())))
             for c, label in enumerate(classes):
                 columns[f"missing in {label}"].append(f"{missing[c] / total[c]:.1%}" if total[c] else "")
-            columns["p-value"].append(f"{p:.2g}")
+            columns["p-value"].append("" if np.isnan(p) else f"{p:.2g}")  # the same in all rows: nothing to test
             columns["missingness"].append("informative" if p < 0.01 else "not informative")
         return Grid(columns)
+
+
+def _check_level(name: str, level: Any) -> None:
+    if level not in NumberIn(0, 1, strict=True):
+        raise OptionError(f"{name} must be a number between 0 and 1, not {level!r}.")
 
 
 def _present(tally: Any) -> Floats:

@@ -15,7 +15,8 @@ from countwise.data.attributes import Nominal
 from countwise.data.frames import Coded, Frame, is_missing
 from countwise.data.table import Table
 from countwise.data.text import Bag, Text
-from countwise.errors import NumberIn, OptionError, check_value
+from countwise.errors import NumberIn, OptionError, check_flag, check_value
+from countwise.jsonfile import numbers
 from countwise.neighbors.fit_distances import MetricTarget
 from countwise.neighbors.layout import FoundNeighbors, NeighborSearch, RowLayout, lay
 from countwise.neighbors.metric import DistanceMetric, metric_of
@@ -94,7 +95,7 @@ class InstanceModel(RowModel):
         metric._check_settings()
         target, targets = self._encode_target(rows)
         schema, frame, table = metric.encoded(rows.frame, rows.weights, self.categorical_features)
-        order = np.lexsort((targets,) if rows.weights is None else (rows.weights, targets))
+        order = np.lexsort((*self._order_keys(table), *([] if rows.weights is None else [rows.weights]), targets))
         frame, table, targets = frame.take(order), table.take(order), targets[order]
         metric.adopt(schema, frame, table, None if self._numbers else MetricTarget(target, targets))
         places = np.arange(len(order)) if rows.places is None else rows.places
@@ -108,6 +109,10 @@ class InstanceModel(RowModel):
             "_frame": frame,
             "_rows": table,
         }
+
+    def _order_keys(self, table: Table) -> list[NDArray[Any]]:
+        """Return columns that order rows of the same target and weight, the most important one last."""
+        return []
 
     def _derive(self) -> None:
         """Build the neighbor search and describe the target."""
@@ -182,7 +187,7 @@ class InstanceModel(RowModel):
         ([[0.25, 0.5]], [[2, 1]])
         """
         self._check_fitted()
-        k = self._k() if n_neighbors is None else n_neighbors
+        wanted, k = check_flag("return_distance", return_distance), self._k() if n_neighbors is None else n_neighbors
         most = len(self._search) - (X is None)
         check_value("n_neighbors", k, NumberIn(1, whole=True))
         if k > most:
@@ -192,7 +197,7 @@ class InstanceModel(RowModel):
             )
         found = self._neighbors(X, float(k), np.inf)
         rows = self._order[found.ids].reshape(-1, int(k))
-        return (found.distances.reshape(rows.shape), rows) if return_distance else rows
+        return (found.distances.reshape(rows.shape), rows) if wanted else rows
 
     def radius_neighbors(self, X: Any = None, radius: float | None = None, return_distance: bool = True) -> Any:
         """Find all training rows within a distance of each row, nearest first.
@@ -223,11 +228,12 @@ class InstanceModel(RowModel):
         [array([2, 1]), array([], dtype=int64)]
         """
         self._check_fitted()
+        wanted = check_flag("return_distance", return_distance)
         radius = getattr(self, "radius", None) if radius is None else radius
         check_value("radius", radius, NumberIn(0))
         found = self._neighbors(X, np.inf, float(radius))  # type: ignore[arg-type]  # checked above
         rows = _ragged(self._order[found.ids], found.starts)
-        return (_ragged(found.distances, found.starts), rows) if return_distance else rows
+        return (_ragged(found.distances, found.starts), rows) if wanted else rows
 
     def _neighbors(self, X: Any, k: float, radius: float) -> FoundNeighbors:
         """Return the neighbors of the rows of X, or of the training rows in the order of the training table."""
@@ -260,20 +266,16 @@ class InstanceModel(RowModel):
 
     def _revive(self, state: Mapping[str, Any]) -> None:
         self._check_settings()
-        targets = np.array(state["told"], dtype=np.float64 if self._numbers else np.int64)
+        targets = self._stored_targets(state["told"])
         n = len(targets)
-        if not self._numbers and n and not (targets.min() >= 0 and targets.max() < len(self.target_.values)):
-            raise ValueError("a class code is outside the domain of the target")
-        if not np.isfinite(targets).all():
-            raise ValueError("the target of a row is not a finite number")
+        if n == 0:
+            raise ValueError("there is no row")
         self._targets = targets if self._numbers else targets.astype(np.uint32)
-        self._order = np.array(state["order"], dtype=np.int64)
-        self._weights = None if state["weights"] is None else np.array(state["weights"])
+        self._order = numbers(state["order"], "the order of the rows", (n,), least=0, whole=True)
+        self._weights = None if state["weights"] is None else numbers(state["weights"], "the weights", (n,), least=0)
+        if (self._weights is not None and not (self._weights > 0).all()) or len(np.unique(self._order)) < n:
+            raise ValueError("a row has no weight, or is stored twice")
         columns = {a.name: _revived(a, state["instances"][a.name], n) for a in self.schema_.attributes}
-        if len(self._order) != n or (self._weights is not None and len(self._weights) != n) or n == 0:
-            raise ValueError("the stored columns differ in length, or there is no row")
-        if self._weights is not None and not (np.isfinite(self._weights).all() and (self._weights > 0).all()):
-            raise ValueError("a weight is not a finite number above 0")
         self._rows = Table(columns, n, self._weights)
         given = {a.name: _given(a, columns[a.name], state["texts"]) for a in self.schema_.attributes}
         self._frame = Frame(given, n, named=True)
@@ -282,6 +284,12 @@ class InstanceModel(RowModel):
         classes = None if self._numbers else MetricTarget(self.target_, self._targets)
         self.metric_.adopt(self.schema_, self._frame, self._rows, classes)
         self._derive()
+
+    def _stored_targets(self, data: Any) -> NDArray[Any]:
+        """Return the targets of the rows of a file: codes, or numbers."""
+        if self._numbers:
+            return numbers(data, "the targets", (None,)).astype(np.float64)
+        return numbers(data, "the classes", (None,), least=0, most=len(self.target_.values) - 1, whole=True)
 
 
 def _ragged(flat: NDArray[Any], starts: Indices) -> NDArray[Any]:
@@ -308,34 +316,30 @@ def _plain(column: Any) -> Any:
 
 def _revived(a: Any, data: Any, n: int) -> Any:
     if isinstance(data, Mapping):
+        what, words = f"the documents of {a.name!r}", len(a.words)
+        indices = numbers(data["words"], what, (None,), least=0, most=words - 1, whole=True).astype(np.int32)
+        missing = data["missing"]
         bag = Bag(
-            np.array(data["starts"], dtype=np.int64),
-            np.array(data["words"], dtype=np.int32),
-            np.array(data["counts"]),
-            len(a.words),
-            None if data["missing"] is None else np.array(data["missing"], dtype=bool),
+            numbers(data["starts"], what, (n + 1,), least=0, most=len(indices), whole=True),
+            indices,
+            numbers(data["counts"], what, (len(indices),), least=0),
+            words,
+            None if missing is None else np.array([flag is True for flag in missing], dtype=bool),
         )
         sound = (
-            len(bag) == n
-            and bag.indptr[0] == 0
-            and bag.indptr[-1] == len(bag.indices) == len(bag.data)
+            bag.indptr[0] == 0
+            and bag.indptr[-1] == len(bag.indices)
             and (np.diff(bag.indptr) >= 0).all()
-            and (len(bag.indices) == 0 or (bag.indices.min() >= 0 and bag.indices.max() < bag.n_words))
-            and bool(np.isfinite(bag.data).all() and (bag.data > 0).all())
+            and (bag.data > 0).all()
             and (bag.missing is None or bag.missing.shape == (n,))
         )
         if not sound:
             raise ValueError(f"the documents of {a.name!r} are damaged")
         return bag
     if isinstance(a, Nominal):
-        codes = np.array(data, dtype=np.int64)
-        if codes.shape != (n,) or (n and not (codes.min() >= 0 and codes.max() <= a.missing)):
-            raise ValueError(f"a code of {a.name!r} is outside its domain, or a row is missing")
+        codes = numbers(data, f"the values of {a.name!r}", (n,), least=0, most=a.missing, whole=True)
         return codes.astype(np.uint32 if a.unseen > 65535 else np.uint16 if a.unseen > 255 else np.uint8)
-    numbers = np.array(data, dtype=np.float64)
-    if numbers.shape != (n,) or np.isinf(numbers).any():
-        raise ValueError(f"{a.name!r} contains infinity, or a row is missing")
-    return numbers
+    return numbers(data, f"the values of {a.name!r}", (n,), missing=True).astype(float)
 
 
 def _texts(column: Any) -> list[str | None]:

@@ -335,6 +335,14 @@ class NeighborsClassifier(Classifier, NeighborModel):
         best = self._predicted(X, lambda found: self._votes.best(found, self._vote_weights(found)))
         return self.classes_[best]
 
+    def _labels_and_proba(self, X: Any) -> tuple[NDArray[Any], Floats]:
+        def both(found: FoundNeighbors) -> tuple[NDArray[np.intp], Floats]:
+            weights = self._vote_weights(found)
+            return self._votes.best(found, weights), self._votes.proportions(found, weights)
+
+        best, proba = zip(*self._in_blocks(X, lambda *rows: both(self._found(*rows)), parallel=False), strict=True)
+        return self.classes_[np.concatenate(best)], np.concatenate(proba)
+
     def _prediction(self, found: FoundNeighbors) -> tuple[str, float, dict[Any, float]]:
         weights = self._vote_weights(found)
         p, best = self._votes.proportions(found, weights)[0], int(self._votes.best(found, weights)[0])
@@ -411,7 +419,8 @@ class NeighborsRegressor(Regressor, NeighborModel):
     def _describe_target(self) -> None:
         # an exact sum, so that the result does not depend on the order of the rows
         weights = np.ones(len(self._targets)) if self._weights is None else self._weights.astype(np.float64)
-        self.mean_ = fsum((weights * self._targets).tolist()) / fsum(weights.tolist())
+        size = float(np.abs(self._targets).max(initial=0.0)) or 1.0  # no sum overflows
+        self.mean_ = fsum((weights * (self._targets / size)).tolist()) / fsum(weights.tolist()) * size
 
     def _scores(self, found: FoundNeighbors, weights: Floats, targets: NDArray[Any]) -> Floats:
         return -((self._means(found, weights) - targets) ** 2)
@@ -458,7 +467,10 @@ def _nearness(weights: str | Callable[[Any], Any], found: FoundNeighbors) -> Flo
     """Return the weight of each neighbor's vote that follows from its distance alone."""
     d = found.distances
     if callable(weights):
-        given = np.asarray(weights(d), dtype=np.float64)
+        try:
+            given = np.asarray(weights(d), dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise OptionError(f"The weights function failed for an array of distances: {error}") from None
         if given.shape != d.shape or not (np.isfinite(given).all() and (given >= 0).all()):
             raise OptionError("The weights function must return a finite number >= 0 for each distance.")
         return given

@@ -228,7 +228,7 @@ class DistanceMetric(Model):
         (rows,) = open_rows(dense(X), y, sample_weight, needs_target=False)
         classes = None
         if rows.known:
-            target = Nominal(rows.name, grows=True).learn(rows.target)
+            target = Nominal(rows.name, grows=True).learn(rows.target, occurring=True)
             classes = MetricTarget(target, target.encode(rows.target, strict=True))
         try:
             self.adopt(*self.encoded(rows.frame, rows.weights), classes)

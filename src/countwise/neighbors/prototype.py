@@ -97,6 +97,8 @@ class ClassCenters:
         of: Any = tally.axes[1]
         table = np.asarray(tally.table, dtype=np.float64)
         n, k = table.sum(axis=1), len(of.values)
+        if not k:  # every value is missing
+            return CenterDensity(of, np.zeros(len(n)), n, 0.0, 1.0, self)
         apart = None
         if self.nominal == "mvdm" and not (isinstance(of, Ordinal) and self.scaled):
             apart = np.nan_to_num(mvdm(table.T), nan=2.0)
@@ -181,9 +183,10 @@ class CenterDensity(Density):
             differences = (cells[:, None] != self.centers).astype(np.float64)
             differences[np.isnan(cells)] = np.nan
         else:
-            differences = np.abs(cells[:, None] - self.centers) / self.scale
-        differences = differences / self.unit
+            with np.errstate(over="ignore"):
+                differences = np.abs(cells[:, None] - self.centers) / self.scale
         with np.errstate(over="ignore"):
+            differences = differences / self.unit
             return self.weight * (differences**2 if self.squared else differences)
 
     def add_log_prob(self, column: NDArray[Any], out: Floats) -> None:
@@ -202,7 +205,9 @@ class CenterDensity(Density):
         )
 
     def shown(self, code: float) -> str:
-        """Return a center or a value as text."""
+        """Return a center or a value as text; "?" if every value is missing."""
+        if isinstance(self.of, Nominal) and not self.of.values:
+            return "?"
         return str(self.of.values[int(code)]) if isinstance(self.of, Nominal) else number(float(code))
 
     def steps(self, name: str, column: NDArray[Any], shown: str) -> list[Step]:
@@ -258,7 +263,7 @@ class PrototypeClassifier(GenerativeClassifier):
         defines its own scales, so that 'deviation' raises an error.
     prior : {'uniform', 'raw'}, mapping or array-like, default='uniform'
         P(class). 'uniform': equal for all classes, so that the nearest prototype is predicted. 'raw': the class
-        frequencies. A mapping or array gives the probabilities.
+        frequencies. A mapping or array gives the probabilities. A class without rows has probability 0 in any case.
     types : mapping of column to type, str or Schema, optional
         Types of the columns, where the dtypes do not determine them.
     unseen : {'ignore', 'error'}, default='ignore'

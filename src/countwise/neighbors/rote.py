@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise import _kernels
 from countwise._typing import Flags, Floats, Indices
 from countwise.base.protocol import Classifier
 from countwise.base.row_model import RowModel, encode_finite
@@ -19,6 +21,7 @@ from countwise.data.output import rows_of
 from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.errors import OptionError, did_you_mean
+from countwise.jsonfile import numbers
 from countwise.sources import Memory
 from countwise.working import Account, Grid, Section
 from countwise.working.numbers import number, percent
@@ -242,10 +245,10 @@ class RoteClassifier(Classifier, RowModel):
         """
         frame = self._open(X)
         found = self._found(frame)
-        best = np.argmax(self._counts, axis=1)[found]
+        best = _kernels.argmax_rows(self._counts / self._counts.sum(axis=1, keepdims=True))[found]
         unseen = found < 0
         if self.otherwise == "majority":
-            best[unseen] = int(np.argmax(self.class_count_))
+            best[unseen] = _kernels.argmax_rows(self.prior_[None])[0]
             return self.classes_[best]
         predictions = self.classes_[best]
         if self.otherwise == "abstain":
@@ -257,6 +260,8 @@ class RoteClassifier(Classifier, RowModel):
 
     def _deferred(self, X: Any, unseen: Flags, what: str) -> Any:
         """Return the predictions of the other classifier for rows without an identical training row."""
+        if not hasattr(self, "otherwise_"):
+            raise OptionError("otherwise was changed after fit.", hint="fit the model again.")
         return getattr(self.otherwise_, what)(rows_of(X, np.flatnonzero(unseen)))
 
     def explain(self, X: Any, *, row: int = 0) -> Account:
@@ -310,8 +315,8 @@ class RoteClassifier(Classifier, RowModel):
 
     def _account(self, p: Floats, section: Section, *notes: str, predicted: Any = None) -> Account:
         """Return the working of a prediction, by default of the most probable class, with the posterior."""
-        best = int(np.argmax(p))
-        predicted = self.classes_[best] if predicted is None else predicted
+        best = int(_kernels.argmax_rows(p[None])[0]) if predicted is None else self.classes_.tolist().index(predicted)
+        predicted = self.classes_[best]
         shown = percent(float(p[best]), certain=float(p[best]) == 1.0)
         posterior = dict(zip(self.classes_.tolist(), p.tolist(), strict=True))
         sentence = f"{self.target_.name} = {predicted} with probability {shown}."
@@ -374,24 +379,41 @@ class RoteClassifier(Classifier, RowModel):
         }
 
     def _revive(self, state: Mapping[str, Any]) -> None:
-        self._domains = {str(name): np.array(d, dtype=np.float64) for name, d in state["domains"].items()}
-        if set(self._domains) != {a.name for a in self.schema_.attributes if isinstance(a, Numeric)}:
+        self._check_settings()
+        if not isinstance(self.otherwise, str):
+            raise ValueError("a file cannot hold another classifier")
+        numeric = {a.name for a in self.schema_.attributes if isinstance(a, Numeric)}
+        if set(state["domains"]) != numeric:
             raise ValueError("the stored numbers do not match the numeric columns of the schema")
-        width = 4 * len(self.schema_)
+        self._domains = {
+            name: numbers(d, f"the values of {name!r}", (None,), missing=True).astype(np.float64)
+            for name, d in state["domains"].items()
+        }
+        width, k = 4 * len(self.schema_), len(self.target_.values)
         raw = [bytes.fromhex(key) for key in state["keys"]]
         self._keys = np.array(raw, dtype=f"V{width}")
-        self._counts = np.array(state["counts"], dtype=np.float64)
+        self._counts = numbers(state["counts"], "the class counts", (len(raw), k), least=0).astype(np.float64)
         sound = (
-            all(len(key) == width for key in raw)
-            and self._counts.shape == (len(raw), len(self.target_.values))
-            and len(raw) > 0
-            and np.isfinite(self._counts).all()
-            and (self._counts >= 0).all()
+            len(raw) > 0
+            and all(len(key) == width for key in raw)
+            and all(a < b for a, b in itertools.pairwise(raw))
             and (self._counts.sum(axis=1) > 0).all()
+            and all(
+                (np.diff(d[~np.isnan(d)]) > 0).all() and np.isnan(d[:-1]).sum() == 0 for d in self._domains.values()
+            )
         )
         if not sound:
             raise ValueError("the stored rows or their class counts are damaged")
+        self._check_codes()
         self._derive()
+
+    def _check_codes(self) -> None:
+        """Raise ValueError if a stored row has a value that no column has."""
+        codes = self._keys.view(">u4").reshape(len(self._keys), -1)
+        for j, a in enumerate(self.schema_.attributes):
+            size = len(a.values) + 1 if isinstance(a, Nominal) else len(self._domains[a.name])
+            if (codes[:, j] >= size).any():
+                raise ValueError(f"a stored row has a value of {a.name!r} that does not exist")
 
 
 def _numbers(column: NDArray[Any]) -> Floats:

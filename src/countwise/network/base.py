@@ -9,14 +9,16 @@ from typing import Any, Self
 import numpy as np
 
 from countwise._typing import Floats
-from countwise.base.tally_model import TallyModel
+from countwise.base.row_model import encode_finite
+from countwise.base.tally_model import TallyModel, check_tallies, rows_as_given
 from countwise.base.term import Term, blank_tallies, derive, derive_checked
-from countwise.data.attributes import Nominal
+from countwise.data.attributes import Nominal, Numeric
+from countwise.data.columns import joined_dtype
 from countwise.data.frames import Frame
 from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.engines.gather import target_of
-from countwise.errors import TableError, TooFewRows, check_number
+from countwise.errors import SEED, TableError, TooFewRows, check_number, check_settings, check_value
 from countwise.network import inspection, queries
 from countwise.network.blueprint import Blueprint, GivenTable, has_missing, is_empty
 from countwise.network.editing import Editor
@@ -46,6 +48,7 @@ from countwise.working import Account, Grid
 
 __all__ = ["NetworkModel"]
 
+_MOST_ROWS = 100_000_000  # of a drawn sample
 _FRAMES = ("pandas", "polars", "pyarrow")
 _SCORE_NAMES = {"bic": "BIC", "aic": "AIC", "bdeu": "BDeu", "k2": "K2", "log_likelihood": "log-likelihood"}
 
@@ -126,6 +129,7 @@ class NetworkModel(TallyModel):
 
     def _open_parts(self, X: Any, y: Any, sample_weight: Any) -> Iterator[Memory | EnginePart]:
         parts = super()._open_parts(X, y, sample_weight)
+        check_settings(self, missing=("em", "available", "complete"))
         needs_all = self.missing == "em" or is_searched(self)  # EM and searches need all rows at once
         return in_one(parts) if needs_all and not hasattr(self, "tallies_") else parts
 
@@ -134,32 +138,62 @@ class NetworkModel(TallyModel):
             self._count_in_engine(part)
             return
         first = not hasattr(self, "tallies_")
+        if not first:
+            self._retype_by(part)
         schema = self._infer_schema(part.frame) if first else self.schema_
-        frame = schema.coded(part.frame if first else schema.match(part.frame))
-        schema = schema.learn(frame)
-        target = self._first_target(part.name) if first else self._matching_target(part.known)
-        target = target.learn(part.target)
-        table = replace(part, frame=frame).table(schema, target)
-        if self.missing == "complete":
-            table = complete_rows(table, schema)
-        if first:
-            self._label_type, self._known_target = part.label_type, part.known
-            learned = self._begin(schema, target, MemoryRows(table), part.frame)
-            terms, derived = self._blueprint.terms(schema, target), learned.rows.table
-            known = learned.found is None  # `learned.rows.missing` holds for these arcs
-            if self.missing == "em" and (learned.rows.missing if known else has_missing(derived, terms)):
-                self.em_ = self._parameters().by_em(self._blueprint, terms, target, derived, learned.start)
-            self.tallies_ = self.em_.tallies if self.em_ else fill_all(blank_tallies(terms, target), derived)
-        else:
-            terms = self._blueprint.terms(schema, target)
-            derived = derive_checked(table, terms)
-            if self.missing == "em" and has_missing(derived, terms):
+        rows = self._counted_rows(part, schema)
+        if rows.n_rows:
+            with rows_as_given(rows):
+                (self._begin_with if first else self._add_rows)(rows, schema)
+
+    def _counted_rows(self, part: Memory, schema: Schema) -> Memory:
+        """Return the rows of a part that are counted, with encoded columns and positions in the part."""
+        frame = part.frame if tuple(schema) == part.frame.names else schema.match(part.frame)
+        rows = replace(part, frame=schema.coded(frame), places=None)
+        return complete_rows(rows, schema) if self.missing == "complete" else rows
+
+    def _begin_with(self, rows: Memory, schema: Schema) -> None:
+        """Learn the structure and the distributions from the first rows."""
+        schema = schema.learn(rows.frame)
+        target = self._first_target(rows.name).learn(rows.target, occurring=True)
+        self._label_type, self._known_target = rows.label_type, rows.known
+        learned = self._begin(schema, target, MemoryRows(rows.table(schema, target)), rows.frame)
+        terms, derived = self._blueprint.terms(schema, target), learned.rows.table
+        known = learned.found is None  # `learned.rows.missing` holds for these arcs
+        if self.missing == "em" and (learned.rows.missing if known else has_missing(derived, terms)):
+            self.em_ = self._parameters().by_em(self._blueprint, terms, target, derived, learned.start)
+        self.tallies_ = self.em_.tallies if self.em_ else fill_all(blank_tallies(terms, target), derived)
+        self.n_rows_ += rows.n_rows
+
+    def _add_rows(self, rows: Memory, schema: Schema) -> None:
+        """Add the tallies of later rows."""
+        schema = schema.learn(rows.frame)
+        target = self._matching_target(rows.known).learn(rows.target, occurring=True)
+        terms = self._blueprint.terms(schema, target)
+        derived = derive_checked(rows.table(schema, target), terms)
+        if self.missing == "em" and has_missing(derived, terms):
+            raise TableError(
+                "Rows with missing values cannot be added to a network with missing='em': EM needs all rows.",
+                hint="fit on all rows at once, or use missing='available'.",
+            )
+        self._label_type = joined_dtype(self._label_type, rows.label_type)
+        self._join(schema, target, fill_all(blank_tallies(terms, target), derived))
+        self.n_rows_ += rows.n_rows
+
+    def _set_schema(self, schema: Schema) -> None:
+        """Replace the schema; a column that has become numeric gets its default distribution."""
+        super()._set_schema(schema)
+        plan = self._blueprint
+        cuts = {name: edges for name, edges in plan.cuts.items() if isinstance(schema[name], Numeric)}
+        distributions = choose_distributions(self, plan.graph, schema)
+        for name, rule in distributions.items():
+            if rule.binned and name not in cuts:
                 raise TableError(
-                    "Rows with missing values cannot be added to a network with missing='em': EM needs all rows.",
-                    hint="fit on all rows at once, or use missing='available'.",
+                    f"Every value of {name!r} was missing in the rows from which the structure and the cut points "
+                    "were learned, so its numbers cannot be discretized.",
+                    hint="fit on all rows at once.",
                 )
-            self._join(schema, target, fill_all(blank_tallies(terms, target), derived))
-        self.n_rows_ += table.n_rows
+        self._blueprint = replace(plan, cuts=cuts, distributions=distributions)
 
     def _count_in_engine(self, part: EnginePart) -> None:
         if hasattr(self, "tallies_"):
@@ -168,6 +202,8 @@ class NetworkModel(TallyModel):
                 hint="fit a second network on it and merge the two with +.",
             )
         engine, schema = EngineRows.open(part, self._infer_schema(part.frame), self.missing)
+        if not engine.classes.rows:  # no row is complete
+            return
         target, self._label_type = target_of(engine.relation, self._first_target(part.name), engine.classes)
         self._known_target = part.known
         learned = self._begin(schema, target, engine, part.frame)
@@ -181,12 +217,13 @@ class NetworkModel(TallyModel):
         blanks = {name: blank for name, blank in blank_tallies(terms, target).items() if not only or name in only}
         if isinstance(part, EnginePart):
             engine, _ = EngineRows.open(part, schema, self.missing)
+            if not engine.classes.rows:  # no row is complete
+                return blanks, 0
             return engine.prepare(self._blueprint, schema, target).tallies(blanks, target), engine.classes.rows
-        codes = Nominal(target.name, target.values, grows=False).encode(part.target, strict=True)
-        table = schema.encode(schema.match(part.frame), part.weights, strict=True).with_column(target.name, codes)
-        if self.missing == "complete":
-            table = complete_rows(table, schema)
-        return fill_all(blanks, derive_checked(table, terms)), table.n_rows
+        rows = self._counted_rows(part, schema)
+        with rows_as_given(rows):
+            table = rows.table(schema, Nominal(target.name, target.values, grows=False))
+            return fill_all(blanks, derive_checked(table, terms)), rows.n_rows
 
     def _begin(self, schema: Schema, target: Nominal, rows: TrainingRows, frame: Frame) -> LearnedStructure:
         """Learn the structure and store it together with the column types."""
@@ -206,13 +243,18 @@ class NetworkModel(TallyModel):
 
     def _estimate(self) -> None:
         plan = self._blueprint
-        for a in self.schema_.attributes:
-            if is_empty(a) and (plan.graph.parents[a.name] or plan.graph.children(a.name)):
+        for a in self.schema_.attributes:  # a search leaves such a node without children
+            given = plan.graph.children(a.name) or (plan.graph.parents[a.name] and not is_searched(self))
+            if given and is_empty(a):
                 raise TooFewRows(f"Every value of {a.name!r} is missing, so this node cannot have arcs.")
         self.terms_ = plan.terms(self.schema_, self.target_)
-        self.densities_ = plan.densities(self.terms_, self.tallies_)
+        self.densities_ = self._densities()
         self.net_ = plan.net(self.densities_, self.tallies_, self._given_tables())
         self._release()
+
+    def _densities(self) -> dict[str, Any]:
+        """Return the density of every node."""
+        return self._blueprint.densities(self.terms_, self.tallies_)
 
     def _forget_all(self) -> None:
         super()._forget_all()
@@ -281,6 +323,7 @@ class NetworkModel(TallyModel):
             name: blank.read(data[name]) if isinstance(blank, FamilyTally) else tally_from(data[name], attributes)
             for name, blank in blank_tallies(terms, self.target_).items()
         }
+        check_tallies(self.tallies_, blank_tallies(terms, self.target_))
         em = state["em"]
         self.em_ = None if em is None else Learned(self.tallies_, [float(v) for v in em[0]], float(em[1]))
         self._estimate()
@@ -448,7 +491,7 @@ class NetworkModel(TallyModel):
     def _rows_of(self, X: Any) -> Table:
         """Encode a table with one column for each node."""
         self._check_fitted()
-        return derive(self.schema_.encode(self.schema_.opened(X)), self.terms_)
+        return derive(encode_finite(self.schema_, self.schema_.opened(X)), self.terms_)
 
     def score_samples(self, X: Any) -> Floats:
         """Compute log P(row) of each row. Missing values are summed out.
@@ -497,7 +540,8 @@ class NetworkModel(TallyModel):
         5
         """
         net = self._net()
-        check_number("n_samples", n_samples, 1, whole=True)
+        check_number("n_samples", n_samples, 1, most=_MOST_ROWS, whole=True)
+        check_value("random_state", random_state, SEED)
         cells = queries.sample_rows(net, int(n_samples), np.random.default_rng(random_state))
         library = getattr(self, "_library", None)
         return Grid({n: c.tolist() for n, c in cells.items()}).to_frame(library) if library in _FRAMES else cells

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,7 +14,8 @@ import numpy as np
 
 from countwise._typing import Floats
 from countwise.errors import OptionError, ReadError
-from countwise.jsonfile import write_whole
+from countwise.filewriter import write_whole
+from countwise.network.families import MOST_COMBINATIONS
 from countwise.network.net import Net
 
 __all__ = ["BifNetwork", "read_bif", "read_bif_file", "to_networkx", "write_bif", "write_bif_file"]
@@ -70,6 +72,8 @@ class _BifReader:
         place = line = 0
         while place < len(text):
             found = _TOKEN.match(text, place)
+            if found is not None and found[0].startswith("/*") and not found[0].endswith("*/"):
+                raise ReadError(f"{self.where}, line {line + 1}: a comment is never closed.")
             if found is None:
                 raise ReadError(f"{self.where}, line {line + 1}: unexpected {text[place]!r}.")
             if found["string"] is not None:
@@ -168,7 +172,7 @@ class _BifReader:
         self._mark("{")
         values = self._listed("}")
         self._mark(";")
-        if not size.isdecimal() or int(size) != len(values):
+        if not size.isdecimal() or len(size) > 9 or int(size) != len(values):
             raise self._fail(f"variable {name!r} is declared with {size} values but lists {len(values)}.", token)
         if len(set(values)) < len(values):
             raise self._fail(f"variable {name!r} lists a value twice.", token)
@@ -193,6 +197,8 @@ class _BifReader:
             self._mark("|")
             token = self._peek()
             above = [self._known(parent, token) for parent in self._listed(")")]
+            if len(set(above)) < len(above) or name in above:
+                raise self._fail(f"variable {name!r} has a parent twice, or is its own parent.", token)
         else:
             self._mark(")")
         if name in self.tables:
@@ -207,28 +213,44 @@ class _BifReader:
 
     def _table(self, name: str, above: list[str], head: _Token) -> Floats:
         sizes = [len(self.values[parent]) for parent in above]
+        if math.prod(sizes) > MOST_COMBINATIONS:
+            most = f"at most {MOST_COMBINATIONS:,} are supported"
+            raise self._fail(
+                f"the parents of {name!r} have {math.prod(sizes):,} combinations of values; {most}.", head
+            )
         table = np.full([*sizes, len(self.values[name])], np.nan)
+        default: list[float] | None = None
         self._mark("{")
         while not self._is("}"):
+            token = self._peek()
             if self._is("("):
                 self._mark("(")
                 token = self._peek()
-                row = self._listed(")")
-                table[self._place(above, row, token)] = self._numbers(table.shape[-1], token)
+                place = self._place(above, self._listed(")"), token)
+                self._fill(table, place, self._numbers(table.shape[-1], token), name, token)
                 continue
-            token = self._peek()
             word = self._word()
             if word == "property":
                 self._skip_property()
             elif word == "table":
-                table[:] = np.reshape(self._numbers(table.size, token), table.shape)
-            elif word == "default":
-                numbers = self._numbers(table.shape[-1], token)
-                table = np.where(np.isnan(table), numbers, table)
+                numbers = np.reshape(self._numbers(table.size, token), table.shape)
+                self._fill(table, (), numbers, name, token)
+            elif word == "default" and default is None:
+                default = self._numbers(table.shape[-1], token)
             else:
                 raise self._fail(f"expected a row of the table, found {word!r}.", token)
         self._mark("}")
-        return self._summed(name, above, table, head)
+        return self._summed(
+            name, above, table if default is None else np.where(np.isnan(table), default, table), head
+        )
+
+    def _fill(self, table: Floats, place: tuple[int, ...], numbers: Any, name: str, token: _Token) -> None:
+        """Set one row of a table, or all; a row must be given once."""
+        if not np.isnan(table[place]).all():
+            raise self._fail(f"a row of P({name} | ...) is given twice.", token)
+        if np.isnan(numbers).any():
+            raise self._fail(f"P({name} | ...) contains a number that is not a probability.", token)
+        table[place] = numbers
 
     def _place(self, above: list[str], row: list[str], token: _Token) -> tuple[int, ...]:
         if len(row) != len(above):
@@ -297,11 +319,13 @@ def write_bif(
 def read_bif_file(place: Path) -> BifNetwork:
     """Read a network from a BIF file."""
     try:
-        text = place.read_text(encoding="utf-8")
+        text = place.read_bytes().decode().removeprefix("\ufeff")  # carriage returns within quotes are kept
     except OSError as error:
         raise ReadError(f"The file {str(place)!r} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:
         raise ReadError(f"The file {str(place)!r} is not UTF-8 text, so it is not a BIF file.") from None
+    except ValueError as error:  # a name that no file can have
+        raise ReadError(f"The file {str(place)!r} cannot be read: {error}.") from None
     return read_bif(text, str(place))
 
 
@@ -314,7 +338,14 @@ def write_bif_file(place: Path, net: Net, name: str) -> None:
             hint="use countwise.save to write the network to a model file.",
         )
     values = {node: tuple(map(str, net.attributes[node].values)) for node in net.graph}  # type: ignore[attr-defined]
-    write_whole(place, write_bif(name, values, net.graph.parents, net.tables).encode())
+    for node, domain in values.items():
+        if len(set(domain)) < len(domain):
+            raise OptionError(f"Two values of {node!r} are written alike; a BIF file can only hold strings.")
+    try:
+        data = write_bif(name, values, net.graph.parents, net.tables).encode()
+    except UnicodeEncodeError:
+        raise OptionError("A name or value has a lone surrogate, which a BIF file cannot represent.") from None
+    write_whole(place, data)
 
 
 def to_networkx(net: Net) -> Any:

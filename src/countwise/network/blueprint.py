@@ -47,15 +47,11 @@ class Blueprint:
         """The distributions of the nodes that are not discretized."""
         return {name: rule for name, rule in self.distributions.items() if name not in self.cuts}
 
-    def may_depend(self, parent: str, child: str) -> bool:
-        """Return whether a node may be the parent of another."""
-        kept = self.of_numbers
-        return may_depend(kept.get(parent), kept.get(child))
-
     def check_arcs(self, hint: str = "") -> None:
         """Raise an error if a node cannot depend on its numeric parent."""
+        kept = self.of_numbers
         for parent, child in self.graph.arcs:
-            if not self.may_depend(parent, child):
+            if not may_depend(kept.get(parent), kept.get(child)):
                 advice = hint and hint.format(parent=parent)
                 raise OptionError(f"{child!r} cannot depend on the numeric node {parent!r}.", hint=advice)
 

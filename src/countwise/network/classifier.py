@@ -19,11 +19,14 @@ from countwise.data.output import library_of
 from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.data.text import Block, Text
-from countwise.errors import OptionError
+from countwise.distributions import MEstimate, smoothing_of
+from countwise.distributions.categorical import CategoricalDensity
+from countwise.errors import OptionError, check_settings
 from countwise.network.base import NetworkModel
 from countwise.network.blueprint import GivenTable, is_empty
 from countwise.network.classifier_working import NetworkWorking
 from countwise.network.editing import Editor
+from countwise.network.family_scores import MOST_CELLS
 from countwise.network.inference.batch_inference import EvidenceRows, batches
 from countwise.network.linear_gaussian import LinearDensity
 from countwise.network.net import Net
@@ -105,7 +108,8 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
         The seed of the structure search. None means 0.
     prior : {'raw', 'smoothed', 'uniform'}, mapping or array-like, default='raw'
         P(class): the class frequencies, the frequencies smoothed like the CPTs, uniform, or given probabilities. Must
-        be 'raw' if the class has parents, because its CPT is used then.
+        be 'raw' if the class has parents, because its CPT is used then. A class without rows has probability 0 in any
+        case.
     unseen : {'ignore', 'error'}, default='ignore'
         'ignore' treats a value that was never seen in training as missing; 'error' raises an error.
 
@@ -123,7 +127,8 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
     conditional_mi_ : Grid
         The conditional mutual information of each pair of attributes given the class, in bits, and whether the
         network has an arc between them. For 'naive' and other structures that do not need it, it is empty if there
-        are more than 20,000 pairs, or if the network was fitted on an engine table.
+        are more than 20,000 pairs, or if the network was fitted on an engine table; columns with thousands of values
+        are not compared.
     class_prior_ : ndarray
         P(class); the marginal distribution if the class has parents.
     class_count_ : ndarray
@@ -170,8 +175,7 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
         return X
 
     def _infer_schema(self, frame: Frame) -> Schema:
-        if self.unseen not in ("ignore", "error"):
-            raise OptionError(f"unseen must be 'ignore' or 'error', not {self.unseen!r}.")
+        check_settings(self, unseen=("ignore", "error"))
         return super()._infer_schema(frame)
 
     def _structure_learner(self, schema: Schema, target: Nominal) -> StructureLearner:
@@ -197,7 +201,13 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
         """Return the conditional mutual information of each pair of attributes given the class."""
         nodes = self._blueprint.nodes(schema, target).values()
         free = [a for a in nodes if isinstance(a, Nominal | Numeric) and not is_empty(a)]
-        names = [a.name for a in free if a.name != target.name]
+        # attributes with so many values that the table of a pair might not fit are not compared
+        names = [
+            a.name
+            for a in free
+            if a.name != target.name
+            and not (isinstance(a, Nominal) and (len(a.values) + 2) ** 2 * (len(target.values) + 2) > MOST_CELLS)
+        ]
         if len(names) * (len(names) - 1) // 2 > _MOST_PAIRS:
             return []
         families = MemoryRows(rows.table).families(free, self._blueprint, "log_likelihood", 1.0)
@@ -327,6 +337,20 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
         if name != self.target_.name or len(tally.axes) > 1 or not tally.table.any():
             return None
         return self._prior_of(tally.table.astype(np.float64))
+
+    def _densities(self) -> dict[str, Any]:
+        """Return the densities; a class without rows gets no pseudocounts, so that its probability is 0."""
+        densities, name = super()._densities(), self.target_.name
+        known = self.tallies_[name].of_last > 0
+        density = densities[name]
+        if known.all() or not density.pseudo.any():
+            return densities
+        values = tuple(c for c, has_rows in zip(self.target_.values, known, strict=True) if has_rows)
+        pseudo = np.zeros(len(known))
+        pseudo[known] = density.smoothing.pseudo(density.counts[:, known], values)
+        shares = dict(zip(self.target_.values, (pseudo / pseudo.sum()).tolist(), strict=True))
+        smoothing = smoothing_of(MEstimate(float(pseudo.sum()), shares))
+        return {**densities, name: CategoricalDensity(density.of, density.counts, smoothing)}
 
     @property
     def class_count_(self) -> NDArray[Any]:

@@ -16,7 +16,7 @@ from countwise.data.text import Text
 from countwise.errors import listed
 from countwise.network.linear_gaussian import LinearDensity
 from countwise.working import Factor, Step, Working
-from countwise.working.numbers import number, probability
+from countwise.working.numbers import cell, normal, probability
 
 __all__ = ["NetworkWorking"]
 
@@ -128,7 +128,7 @@ class NetworkWorking:
             if parent == self.target:
                 continue
             a = self.net.attributes[parent]
-            shown = a.values[int(table[parent][0])] if isinstance(a, Nominal) else number(float(table[parent][0]))
+            shown = a.values[int(table[parent][0])] if isinstance(a, Nominal) else cell(float(table[parent][0]))
             parts.append(f"{parent} = {shown}")
         return ", ".join(parts)
 
@@ -144,7 +144,8 @@ class NetworkWorking:
         if name in self.net.tables:
             code = int(table[name][0])
             shown = str(density.of.values[code])
-            factors = tuple(density._factors(code)[combos[c]] for c in classes)
+            every = density._factors(code)
+            factors = tuple(every[combos[c]] for c in classes)
             return [Step(name, shown, factors, "known", density.rule, given=given)]
         shown = shown_cell(self.one.columns[name])
         if isinstance(density, LinearDensity):
@@ -161,11 +162,10 @@ class NetworkWorking:
         x = np.array([float(self.table[p][0]) for p in line.numbers])
         factors = []
         for combo in combos:
-            mean, sd = float(line.intercept[combo] + line.slope[combo] @ x), float(line.sd[combo])
-            log = float(-0.5 * ((y - mean) / sd) ** 2 - np.log(sd) - 0.5 * np.log(2 * np.pi))
-            text = f"φ({number(y)}; {number(mean)}, {number(sd)})"
-            latex = rf"\varphi({number(y)};\,{number(mean)},\,{number(sd)})"
-            factors.append(Factor(log, text, latex, None, None, float(line.n[combo])))
+            with np.errstate(over="ignore", invalid="ignore"):
+                mean, sd = float(line.intercept[combo] + line.slope[combo] @ x), float(line.sd[combo])
+            log = float(line.log_prob(np.array([y]), list(x[:, None]), np.array([combo]))[0])
+            factors.append(Factor(log, *normal(y, mean, sd), None, None, float(line.n[combo])))
         rule = "linear Gaussian" if line.numbers else "Gaussian"
         return Step(name, shown, tuple(factors), "known", rule, given=given)
 

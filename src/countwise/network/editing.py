@@ -13,7 +13,7 @@ from countwise.base.model import restore_on_error
 from countwise.data.attributes import Attribute, Nominal
 from countwise.data.frames import Frame, frame_of
 from countwise.data.schema import Schema
-from countwise.errors import OptionError, TableError, did_you_mean, listed
+from countwise.errors import NumberIn, OptionError, TableError, check_value, did_you_mean, listed
 from countwise.network.graph import Graph
 from countwise.network.net import Net, code_of
 from countwise.network.search.dispatch import given_graph
@@ -76,6 +76,16 @@ class HandSpecification:
         entry = {"table": found.tolist(), "rows": None if rows is None else float(rows)}
         return replace(self, nodes=nodes, tables={**self.tables, name: entry})
 
+    def check(self) -> None:
+        """Raise an error if a CPT that was passed as a parameter, or is in a file, is not one of its node."""
+        for name, entry in self.tables.items():
+            if not isinstance(entry, Mapping) or set(entry) != {"table", "rows"}:
+                raise OptionError(
+                    f"The entry of {name!r} in cpts must be {{'table': ..., 'rows': ...}}, not {entry!r}.",
+                    hint=f"call net.set_cpt({name!r}, ...).",
+                )
+            self.with_table(name, entry["table"], entry["rows"])
+
     def parents(self, name: str) -> list[str]:
         """Return the parents of a node, in the order in which their arcs were added."""
         return [p for p, c in self.arcs if c == name]
@@ -133,6 +143,7 @@ class HandSpecification:
                 f"{listed(absent)} {'has' if len(absent) == 1 else 'have'} no CPT.",
                 hint=f"call net.set_cpt({absent[0]!r}, ...), or fit the network on data.",
             )
+        self.check()
         attributes = {name: a for name, a in self.declared().items() if isinstance(a, Nominal)}
         tables = {name: np.array(entry["table"], dtype=np.float64) for name, entry in self.tables.items()}
         return Net(self.graph(), attributes, tables, {})
@@ -152,6 +163,9 @@ class Editor:
 
     def remove_arc(self, parent: str, child: str, *rows: Any) -> Any:
         """Remove an arc."""
+        for node in (parent, child):
+            if not isinstance(node, str):
+                raise OptionError(f"{node!r} is not the name of a node.")
         if (parent, child) not in self.graph.arcs:
             parents = listed(self.graph.parents.get(child, ()))
             hint = f"use one of the parents of {child!r}: {parents}." if parents else "see graph_.arcs for all arcs."
@@ -162,6 +176,8 @@ class Editor:
         self, name: str, parents: str | Iterable[str], children: str | Iterable[str], X: Any, *rows: Any
     ) -> Any:
         """Add a node."""
+        if not isinstance(name, str):
+            raise OptionError(f"{name!r} is not the name of a node.")
         if name in self.graph:
             raise OptionError(f"The network already has a node {name!r}.", hint="use add_arc to add parents.")
         above, below = (self.graph.known(names) for names in (parents, children))
@@ -193,13 +209,17 @@ class Editor:
                 tallies = model._tallies_of(part, changed)[0]
                 total = {name: total[name] + tallies[name] if name in total else tallies[name] for name in changed}
             model.tallies_ = {**model.tallies_, **total}
-            model.found_ = None if model.found_ is None else replace(model.found_, graph=graph)
+            model.found_ = None  # its score is that of another structure
             model._estimate()
         return model
 
 
 def _nominal(name: str, what: Any) -> Nominal:
-    return what if isinstance(what, Nominal) else Nominal(name, tuple(what), grows=False)
+    if isinstance(what, Nominal):
+        return what
+    if isinstance(what, str) or not isinstance(what, Iterable):
+        raise OptionError(f"The values of node {name!r} must be a list, not {what!r}.")
+    return Nominal(name, tuple(what), grows=False)
 
 
 # -- CPTs as the user gives them -------------------------------------------------------------
@@ -254,17 +274,25 @@ def _key(key: Any, parents: Sequence[Nominal]) -> tuple[Any, ...]:
     return found
 
 
+def _probability(of: Nominal, given: Any) -> float:
+    check_value(f"A probability of {of.name!r}", given, NumberIn(0, 1))
+    return float(given)
+
+
 def _row(of: Nominal, row: Any) -> Floats:
     if isinstance(row, Mapping):
         numbers = np.zeros(len(of.values))
         for value, p in row.items():
-            numbers[code_of(of.name, of.values, value)] = float(p)
+            numbers[code_of(of.name, of.values, value)] = _probability(of, p)
         absent = [v for v in of.values if v not in row]
         rest = 1.0 - float(numbers.sum())
         if len(absent) == 1 and rest > _OFF:  # the missing probability is the rest
             numbers[of.values.index(absent[0])] = rest
         return numbers
-    numbers = np.asarray(row, dtype=np.float64)
+    try:
+        numbers = np.asarray(row, dtype=np.float64)
+    except (TypeError, ValueError):
+        numbers = np.empty(0)
     if numbers.shape != (len(of.values),):
         raise OptionError(
             f"A row of the CPT of {of.name!r} needs {len(of.values)} numbers, one for each value, not {row!r}."

@@ -13,6 +13,7 @@ from countwise.base.term import Term, blank_tallies
 from countwise.data.attributes import Nominal
 from countwise.data.columns import narrowest
 from countwise.data.table import Table
+from countwise.data.text import Bag
 from countwise.errors import TableError, warn
 from countwise.network.blueprint import Blueprint, GivenTable
 from countwise.network.families import FamilyTally
@@ -21,6 +22,9 @@ from countwise.network.inference.gaussian_nodes import BlockTerm
 from countwise.network.net import Net
 from countwise.tallies import fill_all
 from countwise.tallies._cells import PatternMoments
+
+# Keys beside the names of columns, which are strings.
+_CODES, _WEIGHTS = 0, 1
 
 __all__ = ["Learned", "ParameterLearner", "completed", "em"]
 
@@ -200,7 +204,7 @@ class _Expected:
     net: Net
     base: Mapping[str, Any]
     counts: dict[str, Floats] = field(default_factory=dict)
-    pieces: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    pieces: dict[str, list[dict[Any, Any]]] = field(default_factory=dict)
     cells: dict[str, list[PatternMoments]] = field(default_factory=dict)
 
     def add(self, found: Posterior, batch: EvidenceBatch, weights: Floats) -> None:
@@ -253,7 +257,7 @@ class _Expected:
         row, cell = np.nonzero(weight > 0)
         numbers = self.net.numbers.lines[name].numbers if name in self.net.numbers.lines else ()
         piece = {n: np.asarray(batch.rows.numbers[n], dtype=np.float64)[row] for n in (*numbers, name)}
-        self.pieces.setdefault(name, []).append({"": flat[row, cell], " ": weight[row, cell], **piece})
+        self.pieces.setdefault(name, []).append({_CODES: flat[row, cell], _WEIGHTS: weight[row, cell], **piece})
 
     def _fill_block(
         self, block: BlockTerm, hidden: set[str], found: Posterior, batch: EvidenceBatch, weights: Floats
@@ -285,13 +289,13 @@ class _Expected:
                 found[name] = found[name] + _as_tally(found[name], cells)
         return found
 
-    def _filled(self, tally: FamilyTally, pieces: Sequence[Mapping[str, Any]]) -> FamilyTally:
+    def _filled(self, tally: FamilyTally, pieces: Sequence[Mapping[Any, Any]]) -> FamilyTally:
         joined = {key: np.concatenate([piece[key] for piece in pieces]) for key in pieces[0]}
-        codes = joined.pop("")
+        codes = joined.pop(_CODES)
         columns: dict[str, Any] = {}
         for parent in reversed(tally.parents):
             codes, columns[parent.name] = np.divmod(codes, len(parent.values))
-        weights = joined.pop(" ")
+        weights = joined.pop(_WEIGHTS)
         return replace(tally, inner=None).fill(Table({**columns, **joined}, len(weights), weights))
 
 
@@ -329,6 +333,12 @@ def completed(net: Net, table: Table) -> Table:
     The weight of a completion is its posterior probability, so the counts of the table are expected counts, for any
     family. Missing numbers stay missing.
     """
+    texts = [name for name in net.densities if isinstance(table[name], Bag)]
+    if texts:
+        raise TableError(
+            f"{texts[0]!r} is a text column; the arcs of a network with texts cannot be learned from missing values.",
+            hint="use missing='available' or 'complete', or drop the column.",
+        )
     sizes = net.sizes()
     weights = np.ones(table.n_rows) if table.weights is None else table.weights.astype(np.float64)
     pieces: dict[str, list[Any]] = {name: [] for name in (*net.tables, *net.densities)}

@@ -191,8 +191,6 @@ def _used(part: EnginePart, schema: Schema, n_missing: Mapping[str, int], missin
         return relation, classes
     whole = relation.complete(list(schema))
     kept = whole.classes()
-    if kept.rows == 0:
-        raise TableError("Every row has a missing value.", hint="use missing='available'.")
     warn(f"{classes.rows - kept.rows} of {classes.rows} rows were excluded because they have a missing value.")
     return whole, replace(kept, left_out=classes.left_out)
 

@@ -211,6 +211,10 @@ class FamilyTally:
         of = self.of if self.of == other.of else self.of.join(other.of)
         return replace(self, parents=parents, of=of, inner=combine(one, two))
 
+    def _has_values(self, name: str) -> bool:
+        """Return whether a value of the node has been counted."""
+        return self.inner is not None and bool(self.inner._has_values(name))
+
     def within(self, attributes: Mapping[str, Any]) -> Self:
         """Restrict the tally to fewer values of the parents."""
         parents = tuple(attributes.get(a.name, a) for a in self.parents)
@@ -224,4 +228,12 @@ class FamilyTally:
     def read(self, data: Mapping[str, Any]) -> Self:
         """Return this tally with the data that `to_dict` wrote."""
         blank = self.blank(self.parents)
-        return replace(self, inner=tally_from(data["inner"], {a.name: a for a in (blank.given, blank.of)}))
+        inner = tally_from(data["inner"], {a.name: a for a in (blank.given, blank.of)})
+        if type(inner) is not type(blank) or inner.request != blank.request:
+            raise ValueError(f"the tally of {self.of.name!r} is not the one that its distribution needs")
+        return replace(self, inner=inner)
+
+    @property
+    def request(self) -> tuple[Any, ...]:
+        """What is counted; equal for all tallies of the same request."""
+        return (self.parents, self.numbers, self.of)

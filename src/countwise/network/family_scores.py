@@ -19,6 +19,7 @@ from countwise.data.vectors import Vector
 from countwise.errors import OptionError, TableError, check_settings
 from countwise.network.families import codes_of_parents, joined_parents
 from countwise.tallies import Scatter
+from countwise.tallies.moments import too_large
 
 __all__ = ["SCORES", "Families", "Family", "family_score", "family_scores", "may_depend"]
 
@@ -141,13 +142,16 @@ class Families:
         """
         work = self.table.n_rows * sum(self._cells(family) for family in families)
         self.counted += len(families)
-        numbers = [[self._place[name] for name in (*parents, child)] for child, parents in families]
-        columns = [self.table[name] for name in self.attributes]
+        used = dict.fromkeys(name for child, parents in families for name in (*parents, child))
+        place = {name: i for i, name in enumerate(used)}
+        numbers = [[place[name] for name in (*parents, child)] for child, parents in families]
+        columns = [self.table[name] for name in used]
+        sizes = [self._sizes[self._place[name]] for name in used]
         threads = _kernels.thread_count() if work > _WORTH else 1
         size = -(-len(numbers) // threads) or 1
         parts = [numbers[i : i + size] for i in range(0, len(numbers), size)]
         found = _kernels.over_items(
-            parts, lambda part: _kernels.count_families(columns, self._sizes, part, self.table.weights), threads
+            parts, lambda part: _kernels.count_families(columns, sizes, part, self.table.weights), threads
         )
         return [table for part in found for table in part]
 
@@ -268,8 +272,11 @@ def _gaussian(tally: Scatter) -> tuple[float, int, float]:
     total = float(n.sum())
     if not total > 0:
         return 0.0, len(n) * (p + 2), 0.0
-    center = float(n @ cells.mean[:, p]) / total
-    overall = (float(scatter[:, p, p].sum()) + float(n @ (cells.mean[:, p] - center) ** 2)) / total
+    with np.errstate(over="ignore", invalid="ignore"):
+        center = float((n * cells.mean[:, p]).sum()) / total
+        overall = (float(scatter[:, p, p].sum()) + float((n * (cells.mean[:, p] - center) ** 2).sum())) / total
+    if not np.isfinite(overall):
+        raise too_large(tally.of.names[p])
     residual = scatter[:, p, p].copy()
     if p:
         scale = np.sqrt(np.maximum(np.einsum("cii->ci", scatter[:, :p, :p]), 1e-300))

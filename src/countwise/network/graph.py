@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from countwise._cached import lazy
 from countwise.errors import OptionError, did_you_mean, listed
 
 __all__ = ["Graph"]
@@ -52,7 +53,7 @@ class Graph:
         return len(self.parents)
 
     def __contains__(self, node: object) -> bool:
-        return node in self.parents
+        return isinstance(node, str) and node in self.parents
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -68,7 +69,7 @@ class Graph:
         """Return nodes as a list; raise an error for a node that does not exist."""
         found = [nodes] if isinstance(nodes, str) or not isinstance(nodes, Iterable) else list(nodes)
         for node in found:
-            if node not in self.parents:
+            if node not in self:
                 raise OptionError(
                     f"The network has no node {node!r}.",
                     hint=did_you_mean(node, self.parents) or f"use one of {listed(self.nodes)}.",
@@ -77,36 +78,46 @@ class Graph:
 
     def children(self, node: str) -> tuple[str, ...]:
         """Return the children of a node."""
-        return tuple(child for child, above in self.parents.items() if node in above)
+        return self._children.get(node, ())
+
+    @lazy
+    def _children(self) -> dict[str, tuple[str, ...]]:
+        found: dict[str, list[str]] = {node: [] for node in self.parents}
+        for parent, child in self.arcs:
+            found[parent].append(child)
+        return {node: tuple(below) for node, below in found.items()}
+
+    def _sorted(self) -> list[str]:
+        """Return the nodes with parents before children, without those on a cycle or below one."""
+        left = {node: len(above) for node, above in self.parents.items()}
+        found = [node for node, n in left.items() if n == 0]
+        for node in found:
+            for child in self._children[node]:
+                left[child] -= 1
+                if left[child] == 0:
+                    found.append(child)
+        return found
 
     def cycle(self) -> list[str]:
         """Return the nodes of a cycle; an empty list if the graph has none."""
-        left = {node: set(above) for node, above in self.parents.items()}
-        while True:
-            free = [node for node, above in left.items() if not above]
-            if not free:
-                break
-            for node in free:
-                del left[node]
-            for above in left.values():
-                above.difference_update(free)
+        done = set(self._sorted())
+        left = [node for node in self.parents if node not in done]
         if not left:
             return []
-        at = next(iter(left))
-        path: list[str] = []
+        at, path = left[0], dict[str, None]()
         while at not in path:
-            path.append(at)
-            at = next(parent for parent in self.parents[at] if parent in left)
-        return path[path.index(at) :][::-1]
+            path[at] = None
+            at = next(parent for parent in self.parents[at] if parent not in done)
+        nodes = list(path)
+        return nodes[nodes.index(at) :][::-1]
 
     def order(self) -> tuple[str, ...]:
         """Return the nodes in topological order, otherwise as given."""
-        done: dict[str, None] = {}
-        while len(done) < len(self.parents):
-            for node, above in self.parents.items():
-                if node not in done and all(parent in done for parent in above):
-                    done[node] = None
-        return tuple(done)
+        place = {node: i for i, node in enumerate(self.parents)}
+        turn: dict[str, int] = {}  # in which round over the nodes, as given, all parents of a node are placed
+        for node in self._sorted():
+            turn[node] = max((turn[p] + (place[p] > place[node]) for p in self.parents[node]), default=0)
+        return tuple(sorted(turn, key=lambda node: (turn[node], place[node])))
 
     def ancestors(self, nodes: Iterable[str]) -> set[str]:
         """Return the ancestors of some nodes, including the nodes themselves."""
@@ -121,7 +132,10 @@ class Graph:
 
     def markov_blanket(self, node: str) -> tuple[str, ...]:
         """Return the Markov blanket: parents, children, and the children's other parents."""
-        (node,) = self.known(node)
+        found = self.known(node)
+        if len(found) != 1:
+            raise OptionError(f"Expected one node, not {node!r}.")
+        node = found[0]
         around = set(self.parents[node])
         for child in self.children(node):
             around |= {child, *self.parents[child]}
@@ -180,4 +194,5 @@ class Graph:
 
     def within(self, nodes: Sequence[str]) -> Graph:
         """Return the subgraph of some nodes."""
-        return Graph({node: tuple(p for p in self.parents[node] if p in nodes) for node in nodes})
+        kept = set(nodes)
+        return Graph({node: tuple(p for p in self.parents[node] if p in kept) for node in nodes})

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from countwise._typing import Flags, Floats, Indices
 from countwise.errors import warn
 from countwise.tallies import Moments, Scatter
+from countwise.tallies.moments import BLUR
 
 __all__ = ["LinearDensity", "block_log_likelihood", "block_moments", "linear_from", "regularized_from"]
 
@@ -49,13 +50,17 @@ class LinearDensity:
         shape = (len(y), len(a)) if combos is None else (len(y),)
         if self.constant:
             return np.zeros(shape)
-        mean = np.broadcast_to(a, shape).copy()
-        for j, column in enumerate(x):
-            column = np.asarray(column, dtype=np.float64)
-            mean += b[:, j] * (column[:, None] if combos is None else column)
-        away = ((y[:, None] if combos is None else y) - mean) / sd
-        logs = -0.5 * away**2 - np.log(sd) - _HALF_LOG_2PI
-        return np.where(np.isnan(logs), 0.0, logs)
+        mean, missing = np.broadcast_to(a, shape).copy(), np.isnan(y)
+        with np.errstate(over="ignore", invalid="ignore"):  # far from all rows the density is 0
+            for j, column in enumerate(x):
+                column = np.asarray(column, dtype=np.float64)
+                missing = missing | np.isnan(column)
+                mean += b[:, j] * (column[:, None] if combos is None else column)
+            away = ((y[:, None] if combos is None else y) - mean) / sd
+            logs = -0.5 * away**2 - np.log(sd) - _HALF_LOG_2PI
+        logs[np.isnan(logs)] = -np.inf  # ∞ - ∞
+        logs[missing] = 0.0
+        return np.asarray(logs)
 
     def add_log_prob(self, column: Floats, out: Floats) -> None:
         """Add log f(y | combination) of a node without numeric parents to `out` (rows, combinations)."""
@@ -81,7 +86,7 @@ def linear_from(tally: Scatter, divisor: str = "n-1", floor: float = 1e-9) -> Li
     center = (n @ mean) / max(float(n.sum()), 1e-300)
     away = np.where((n > 0)[:, None], mean - center, 0.0)
     overall = float(scatter[:, p, p].sum() + n @ away[:, p] ** 2) / max(float(n.sum()) - (divisor == "n-1"), 1.0)
-    if overall <= (8 * np.finfo(float).eps * float(center[p])) ** 2:
+    if overall <= (BLUR * float(center[p])) ** 2:
         overall = 0.0  # a variance below floating-point resolution counts as 0
     pooled = scatter.sum(axis=0)
     fitted = p + 1 if divisor == "n-1" else 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -16,12 +15,14 @@ from countwise.data.frames import Frame
 from countwise.data.output import dense, library_of
 from countwise.data.schema import Schema
 from countwise.errors import OptionError, warn
+from countwise.io.paths import path_of
 from countwise.network import bif
 from countwise.network.base import NetworkModel
 from countwise.network.blueprint import Blueprint, GivenTable
 from countwise.network.editing import Editor, HandSpecification
 from countwise.network.graph import Graph
 from countwise.network.inference.elimination_working import explain_elimination
+from countwise.network.search.dispatch import arcs_of
 from countwise.network.structure_learning import LearnedStructure, StructureLearner, TrainingRows
 from countwise.working import Account
 
@@ -102,7 +103,7 @@ class BayesNetwork(NetworkModel):
     missing : {'em', 'available', 'complete'}, default='em'
         How missing training values are handled. 'em' estimates expected counts by EM, and uses structural EM if the
         structure is learned. 'available' estimates each node from the rows in which the node and its parents are all
-        observed. 'complete' drops every row with a missing value.
+        observed. 'complete' drops every row with a missing value, also from the domains of the columns.
     restarts : int, default=3
         The number of restarts of 'hill_climb' (0 or more), or of starting orderings of 'orders' and 'annealing' (1 or
         more).
@@ -231,7 +232,7 @@ class BayesNetwork(NetworkModel):
                     hint="drop values and cpt, or drop X.",
                 )
             return Editor(self).add_node(name, parents, children, X, None, sample_weight)
-        if parents or children:
+        if any(not isinstance(given, str | Sequence) or len(given) for given in (parents, children)):
             raise OptionError(
                 "add_node accepts parents and children only together with rows X.",
                 hint="use add_arc to specify arcs by hand.",
@@ -305,7 +306,15 @@ class BayesNetwork(NetworkModel):
         return self._specify(self._specification().with_table(str(name), table, rows))
 
     def _specification(self) -> HandSpecification:
-        return HandSpecification(dict(self.nodes or {}), [(p, c) for p, c in self.arcs or []], dict(self.cpts or {}))
+        for name, given in (("nodes", self.nodes), ("cpts", self.cpts)):
+            if not isinstance(given, Mapping | None):
+                raise OptionError(f"{name} must be a mapping of nodes, not {given!r}.", hint="use add_node.")
+        for name in set(self.cpts or ()) - set(self.nodes or ()):
+            raise OptionError(f"cpts refers to node {name!r}, but nodes does not contain it.")
+        for name, given in (self.cpts or {}).items():
+            if not (isinstance(given, Mapping) and {"table", "rows"} <= set(given)):
+                raise OptionError(f"The CPT of node {name!r} is malformed.", hint="use set_cpt(node, table).")
+        return HandSpecification(dict(self.nodes or {}), arcs_of(self.arcs) or [], dict(self.cpts or {}))
 
     def _specify(self, spec: HandSpecification) -> Self:
         """Store the hand-made specification; a network that has learned from data cannot be changed this way."""
@@ -345,6 +354,7 @@ class BayesNetwork(NetworkModel):
         self._label_type = None
 
     def _revive(self, state: Mapping[str, Any]) -> None:
+        self._specification().check()
         if state["tallies"]:
             super()._revive(state)
         else:
@@ -378,7 +388,7 @@ class BayesNetwork(NetworkModel):
         ...     BayesNetwork.read_bif(Path(folder) / "rain.bif").query("rain")["yes"]
         0.2
         """
-        read = bif.read_bif_file(Path(path))
+        read = bif.read_bif_file(path_of(path))
         return cls(
             nodes={name: list(values) for name, values in read.values.items()},
             arcs=[(p, c) for c, above in read.parents.items() for p in above],
@@ -409,7 +419,7 @@ class BayesNetwork(NetworkModel):
         ...     print(file.read_text().splitlines()[0])
         network weather {
         """
-        bif.write_bif_file(Path(path), self._net(), name)
+        bif.write_bif_file(path_of(path), self._net(), name)
 
     def to_networkx(self) -> Any:
         """Return the network as a networkx graph.
@@ -516,7 +526,7 @@ class BayesNetwork(NetworkModel):
         """
         super().fit(X, None, sample_weight)
         given = isinstance(self.structure, str) and self.structure == "given"
-        if given and not (self.arcs or self.nodes) and len(self.schema_) > 1:
+        if given and not (arcs_of(self.arcs) or self.nodes) and len(self.schema_) > 1:
             warn("No arcs were given, so all nodes are independent. Hint: use structure='hill_climb' to learn arcs.")
         return self
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,9 +56,13 @@ class Net:
         values: tuple[Any, ...] = self.attributes[name].values  # type: ignore[attr-defined]
         return values
 
+    @lazy
+    def _sizes(self) -> dict[str, int]:
+        return {name: len(a.values) for name, a in self.attributes.items() if isinstance(a, Nominal)}
+
     def sizes(self) -> dict[str, int]:
         """Return the number of values of each nominal node."""
-        return {name: len(a.values) for name, a in self.attributes.items() if isinstance(a, Nominal)}
+        return self._sizes
 
     def code(self, name: str, value: Any) -> int:
         """Return the code of a value; raise an error if the node has no such value."""
@@ -228,7 +232,7 @@ class Net:
 
 def code_of(name: str, values: Sequence[Any], value: Any) -> int:
     """Return the position of a value among the values of a node; raise an error if there is no such value."""
-    if value not in values:
+    if not isinstance(value, Hashable) or value not in values:
         raise OptionError(
             f"Node {name!r} has no value {value!r}.",
             hint=did_you_mean(value, values) or f"use one of {listed(values)}.",

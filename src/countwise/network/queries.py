@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from countwise.network.inference.batch_inference import EvidenceRows, batches
 from countwise.network.inference.elimination import refuse_wide
 from countwise.network.inference.sampling import forward
 from countwise.network.net import Net, evidence_text, is_soft
+from countwise.working.markup import escape
 from countwise.working.numbers import number
 
 __all__ = ["QueryAnswer", "evidence_of", "log_prob_rows", "marginals", "moments", "query", "sample_rows"]
@@ -115,7 +115,7 @@ def query(
     names = net.graph.known(nodes)
     if not names:
         raise OptionError("The query contains no node.", hint="pass the name of a node, or several names.")
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise OptionError(f"method must be one of {listed(METHODS)}, not {method!r}.")
     text = _query_text(names, {name: value for name, value in shown.items() if name in evidence})
     numeric = [name for name in names if name not in net.tables]

@@ -11,11 +11,12 @@ import numpy as np
 
 from countwise.base.term import derive_checked
 from countwise.data.attributes import Attribute, Nominal, Numeric
+from countwise.data.columns import missing_cells
 from countwise.data.frames import Frame
 from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.distributions import Binned, default_for, distribution_from
-from countwise.errors import OptionError, TableError, check_number, check_settings, did_you_mean, listed, warn
+from countwise.errors import OptionError, check_number, check_settings, did_you_mean, listed, warn
 from countwise.network.blueprint import Blueprint, has_missing, is_empty
 from countwise.network.em import ParameterLearner, completed
 from countwise.network.engine import EngineRows
@@ -24,7 +25,15 @@ from countwise.network.family_scores import SCORES, Families, may_depend
 from countwise.network.graph import Graph
 from countwise.network.net import Net
 from countwise.network.search.constraints import Constraints, FoundStructure
-from countwise.network.search.dispatch import BY_INFORMATION, STRUCTURES, StructureSearch, arcs_of, given_graph
+from countwise.network.search.dispatch import (
+    AROUND_CLASS,
+    BY_INFORMATION,
+    STRUCTURES,
+    StructureSearch,
+    arcs_of,
+    given_graph,
+)
+from countwise.sources import Memory
 
 __all__ = [
     "LearnedStructure",
@@ -177,22 +186,24 @@ class MemoryRows:
         return Families(free, self.table, score, size, distributions=plan.of_numbers, even=self.missing)
 
 
-def complete_rows(table: Table, schema: Schema) -> Table:
-    """Return the rows without a missing value."""
-    complete = np.ones(table.n_rows, dtype=bool)
+def complete_rows(rows: Memory, schema: Schema) -> Memory:
+    """Return the rows without a missing value, so that neither counts nor domains depend on other rows."""
+    complete = np.ones(rows.n_rows, dtype=bool)
+    columns = dict(rows.frame.columns)
     for a in schema.attributes:
-        column = table[a.name]
         if isinstance(a, Nominal):
-            complete &= column < a.missing
+            complete &= ~missing_cells(columns[a.name])
         elif isinstance(a, Numeric):
-            complete &= ~np.isnan(np.asarray(column, dtype=np.float64))
+            columns[a.name] = a.encode(columns[a.name])
+            complete &= ~missing_cells(columns[a.name])
     if complete.all():
-        return table
-    if not complete.any():
-        raise TableError("Every row has a missing value.", hint="use missing='em' or missing='available'.")
-    gone = int((~complete).sum())
-    warn(f"{gone} of {table.n_rows} rows were excluded because they have a missing value. Hint: use missing='em'.")
-    return table.take(complete)
+        return rows
+    kept = np.flatnonzero(complete)
+    n, gone = rows.n_rows, rows.n_rows - len(kept)
+    warn(f"{gone} of {n} rows were excluded because they have a missing value. Hint: use missing='em'.")
+    weights = None if rows.weights is None else rows.weights[kept]
+    frame = Frame(columns, n, rows.frame.named).take(kept)
+    return replace(rows, frame=frame, target=rows.target[kept], weights=weights, places=kept)
 
 
 TrainingRows = MemoryRows | EngineRows
@@ -266,9 +277,14 @@ class StructureLearner:
         return LearnedStructure(plan, found, rows, net)
 
     def _with_others(self, found: FoundStructure) -> FoundStructure:
-        """Add the nodes that no search can handle, with their given parents."""
+        """Add the nodes that no search can handle, with their given parents.
+
+        In a structure around a class, a column without any value depends on the class, too: values may come later.
+        """
         given = self.plan.graph.parents
-        return replace(found, graph=Graph({name: found.graph.parents.get(name, given[name]) for name in given}))
+        around = (self.around,) if self.settings.structure in AROUND_CLASS and self.around is not None else ()
+        parents = {name: found.graph.parents.get(name, given[name] or around) for name in given}
+        return replace(found, graph=Graph(parents))
 
     def _check_kept(self, graph: Graph, names: Sequence[str]) -> None:
         """Raise an error if a tree or a structure around a class violates a required or forbidden arc."""
@@ -286,15 +302,17 @@ class StructureLearner:
 
     def _search(self, names: Sequence[str]) -> StructureSearch:
         settings, kept = self.settings, self.plan.of_numbers
-        required = {arc for arc in self.arcs if arc[1] in names} | set(self._pairs("required", names))
-        pairs = [(p, c) for p in names for c in names if p != c]
-        forbidden = {(p, c) for p, c in pairs if not self.plan.may_depend(p, c)}
-        forbidden |= {(p, c) for p, c in pairs if c in kept and not kept[c].scored and (p, c) not in required}
-        forbidden |= {(p, c) for p, c in pairs if c in self.fixed and (p, c) not in self.arcs}
-        forbidden |= set(self._pairs("forbidden", names))
+        known, arcs = set(names), set(self.arcs)
+        required = {arc for arc in arcs if arc[1] in known} | set(self._pairs("required", names))
+
+        def excluded(p: str, c: str) -> bool:
+            unscored = c in kept and not kept[c].scored and (p, c) not in required
+            return not may_depend(kept.get(p), kept.get(c)) or unscored or (c in self.fixed and (p, c) not in arcs)
+
+        forbidden, most = frozenset(self._pairs("forbidden", names)), int(settings.max_parents)
         return StructureSearch(
             settings.structure,
-            Constraints(frozenset(required), frozenset(forbidden), self._tiers(names), int(settings.max_parents)),
+            Constraints(frozenset(required), forbidden, self._tiers(names), most, excluded),
             settings.order,
             settings.root,
             self.around,
@@ -326,7 +344,9 @@ class StructureLearner:
         if tiers is None:
             return {}
         if isinstance(tiers, Iterable) and not isinstance(tiers, Mapping | str):
-            tiers = {name: i for i, tier in enumerate(tiers) for name in ([tier] if isinstance(tier, str) else tier)}
+            lists = [[tier] if isinstance(tier, str) else tier for tier in tiers]
+            if all(isinstance(tier, Iterable) for tier in lists):
+                tiers = {name: i for i, tier in enumerate(lists) for name in tier}
         if not isinstance(tiers, Mapping):
             raise OptionError(
                 f"tiers must be a list of lists of nodes, or a mapping of node to number, not {tiers!r}.",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,10 +12,11 @@ from numpy.typing import NDArray
 
 from countwise._typing import Floats
 from countwise.data.attributes import Attribute, Nominal, Numeric, Ordinal
-from countwise.distributions.bandwidths import RULES, bandwidth_of, golden, least_width, rows_behind
-from countwise.errors import OptionError, TooFewRows, did_you_mean, listed, warn
+from countwise.distributions.bandwidths import RULES, bandwidth_of, golden, least_width
+from countwise.errors import NumberIn, OptionError, TooFewRows, did_you_mean, listed, warn
 from countwise.parzen.product_kernel import CANONICAL, ProductKernelDensity
 from countwise.splits import splits_of
+from countwise.tallies.values import row_weight, squared_weights
 
 __all__ = ["HELD_OUT", "bandwidths_of", "check_bandwidth", "folds_of", "held_out", "rule_of", "train"]
 
@@ -48,7 +51,7 @@ def check_bandwidth(bandwidth: Any, names: Iterable[str]) -> None:
                     f"bandwidth must be a number above 0 or the name of a rule, not {one!r}.",
                     hint=did_you_mean(one, known) or f"use one of {listed(known)}.",
                 )
-        elif not np.isfinite(one) or one < 0 or 0 < one < LEAST:
+        elif one not in NumberIn(0, sys.float_info.max) or 0 < one < LEAST:
             raise OptionError(f"bandwidth must be a finite number above 0 (at least {LEAST:g}), not {one!r}.")
         elif one == 0 and not isinstance(bandwidth, Mapping):
             raise OptionError("bandwidth must be above 0, not 0.")
@@ -84,6 +87,7 @@ def bandwidths_of(density: ProductKernelDensity, bandwidth: Any, folds: Folds) -
 
     The current bandwidths of the density are ignored. `folds` is the result of `folds_of`, for 'k_fold'.
     """
+    density = _in_rows(density)
     rules = [rule_of(bandwidth, a) for a in density.attributes]
     numbers = sum(isinstance(a, Numeric) for a in density.attributes)
     bandwidths = np.array([_by_rule(density, j, rule, numbers) for j, rule in enumerate(rules)])
@@ -98,24 +102,32 @@ def bandwidths_of(density: ProductKernelDensity, bandwidth: Any, folds: Folds) -
     return _likeliest(density, np.maximum(bandwidths, least), free, folds if k_fold else None, least)
 
 
+def _in_rows(density: ProductKernelDensity) -> ProductKernelDensity:
+    """Return the density with weights in units of a typical row; it is the same density."""
+    row = row_weight(density.n, squared_weights(density.weights))
+    return density if row == 1 else replace(density, weights=density.weights / row, _kept={})
+
+
 def _distinct(density: ProductKernelDensity, j: int) -> tuple[Floats, Floats]:
-    """Return the distinct values of a column, and their weights."""
+    """Return the distinct values of a column, and their numbers of rows."""
     known = ~np.isnan(density.cells[:, j])
     values, which = np.unique(density.cells[known, j], return_inverse=True)
-    return values, np.bincount(which, weights=density.weights[known], minlength=len(values)).astype(np.float64)
+    counts = np.bincount(which, weights=density.weights[known], minlength=len(values)).astype(np.float64)
+    return values, counts
 
 
 def _by_rule(density: ProductKernelDensity, j: int, rule: Any, numbers: int) -> float:
     a = density.attributes[j]
     if isinstance(a, Nominal):
-        return _share(a, rule, rows_behind(density.weights))
+        return _share(a, rule, float(density.weights[~np.isnan(density.cells[:, j])].sum()))
     if not isinstance(rule, str):
         if not rule > 0:
             raise OptionError(f"The bandwidth of {a.name!r} must be above 0, not {rule!r}.")
         return float(rule)
-    bandwidth = bandwidth_of("silverman" if rule in HELD_OUT else rule, *_distinct(density, j))
+    values, counts = _distinct(density, j)
+    bandwidth = bandwidth_of("silverman" if rule in HELD_OUT else rule, values, counts)
     # Silverman's rule in d dimensions: n^(-1/(d+4)) instead of n^(-1/5)
-    return bandwidth * CANONICAL[density.kernels[j]] * rows_behind(density.weights) ** (0.2 - 1 / (4 + numbers))
+    return bandwidth * CANONICAL[density.kernels[j]] * density.n ** (0.2 - 1 / (4 + numbers))
 
 
 def _share(a: Nominal, rule: Any, n: float) -> float:

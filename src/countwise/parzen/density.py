@@ -17,6 +17,7 @@ from countwise.errors import OptionError, TableError, TooFewRows, did_you_mean, 
 from countwise.parzen.bandwidth_search import HELD_OUT, LEAST, bandwidths_of, folds_of, rule_of
 from countwise.parzen.product_kernel import KERNELS, ProductKernelDensity
 from countwise.tallies import Rows
+from countwise.working.latex import text_latex
 from countwise.working.numbers import number
 from countwise.working.steps import Factor
 
@@ -149,7 +150,7 @@ class ParzenJointDensity(JointDensity):
     def factor(self, c: int, log: float, row: str) -> Factor:
         """Return the factor of a class: the density at the row, with the number of rows behind it."""
         n = self.by_class[c].n
-        tex = row if row == "x" else rf"\text{{{row}}}"
+        tex = row if row == "x" else text_latex(row)
         return Factor(log, f"f({row}; {number(n)} rows)", rf"\hat f({tex};\, n={number(n)})", total=n)
 
     def summary(self, classes: Sequence[Any]) -> dict[str, list[Any]]:

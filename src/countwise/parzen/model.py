@@ -21,7 +21,16 @@ from countwise.data.output import dense, library_of, rebuilt
 from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.data.vectors import chosen_cells
-from countwise.errors import OptionError, TableError, check_settings, did_you_mean, listed
+from countwise.errors import (
+    SEED,
+    NumberIn,
+    OptionError,
+    TableError,
+    check_settings,
+    check_value,
+    did_you_mean,
+    listed,
+)
 from countwise.parzen.bandwidth_search import HELD_OUT, check_bandwidth, folds_of, held_out, rule_of, train
 from countwise.parzen.density import Parzen, ParzenJointDensity, kernel_of, written
 from countwise.parzen.product_kernel import ProductKernelDensity
@@ -48,6 +57,9 @@ def _checked_schema(frame: Frame, types: Any, bandwidth: Any, kernel: Any) -> Sc
     return numeric_and_nominal(Schema.kinds(frame, types), "a Parzen density")
 
 
+_MOST_ROWS = 100_000_000  # of a drawn sample
+
+
 @dataclass(eq=False, repr=False)
 class ParzenClassifier(GenerativeClassifier):
     """Parzen classifier: a kernel density of whole rows for each class, for mixed columns with missing values.
@@ -67,7 +79,7 @@ class ParzenClassifier(GenerativeClassifier):
         Kernel of numeric columns; see `ParzenDensity`.
     prior : {'raw', 'uniform'}, mapping or array-like, default='raw'
         P(class). 'raw': the class frequencies. 'uniform': equal for all classes. A mapping or array gives the
-        probabilities.
+        probabilities. A class without rows has probability 0 in any case.
     types : mapping of column to type, str or Schema, optional
         Types of the columns, where the dtypes do not determine them.
     unseen : {'ignore', 'error'}, default='ignore'
@@ -428,8 +440,9 @@ class ParzenDensity(TallyModel):
         3
         """
         self._check_fitted()
-        if isinstance(n_samples, bool) or not isinstance(n_samples, int | np.integer) or n_samples < 1:
+        if n_samples not in NumberIn(1, _MOST_ROWS, whole=True):
             raise OptionError(f"n_samples must be an integer, at least 1, not {n_samples!r}.")
+        check_value("random_state", random_state, SEED)
         drawn = self._kernels.draw(int(n_samples), np.random.default_rng(random_state))
         cells, absent = dict(zip(self.density_.names, drawn.T, strict=True)), np.full(int(n_samples), np.nan)
         columns = {a.name: _as_given(a, cells.get(a.name, absent)) for a in self.schema_.attributes}
@@ -476,7 +489,10 @@ class ParzenDensity(TallyModel):
         if bandwidths is None:
             factors = np.geomspace(0.1, 10, 41)
             return factors * self._kernels.bandwidths[0] if self._one_bandwidth else factors
-        tried = np.atleast_1d(np.asarray(bandwidths, dtype=np.float64))
+        try:
+            tried = np.atleast_1d(np.asarray(bandwidths, dtype=np.float64))
+        except (TypeError, ValueError):
+            tried = np.empty(0)
         if tried.ndim != 1 or not len(tried) or not (np.isfinite(tried) & (tried > 0)).all():
             raise OptionError(f"bandwidths must be a list of finite numbers above 0, not {bandwidths!r}.")
         return tried

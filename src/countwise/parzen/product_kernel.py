@@ -27,7 +27,7 @@ CANONICAL = {"gaussian": 1.0, "epanechnikov": 2.2138, "uniform": 1.7400}
 
 def log_kernel(code: int, scale: Floats, away: Floats) -> Floats:
     """Return the logarithm of a kernel at a distance, without the constants that are equal for all rows."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         if code == NOMINAL:
             return np.where(away == 0, scale[0], scale[1])
         if code == ORDINAL:

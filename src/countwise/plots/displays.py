@@ -13,10 +13,10 @@ from countwise.data.attributes import Nominal
 from countwise.data.columns import plain
 from countwise.data.frames import frame_of, series_of
 from countwise.data.output import rows_of
+from countwise.data.weights import weights_of
 from countwise.errors import OptionError, TableError, listed
-from countwise.plots.style import axes, look
+from countwise.plots.style import axes, literal, look
 from countwise.sources.labelled_table import apart, column_of
-from countwise.sources.memory import weights_of
 
 __all__ = ["HATCHES", "Display", "PredictionDisplay", "line", "predicted_by", "predictions_from"]
 
@@ -71,6 +71,7 @@ class Display:
             )
         elif handles:
             self.ax_.legend(frameon=True, framealpha=0.85, edgecolor="none", fontsize=8, loc=legend, handlelength=3.2)
+        literal(self.ax_)
         return self
 
 
@@ -217,7 +218,7 @@ def predicted_by(estimator: Any, X: Any, y: Any, sample_weight: Any = None, *, p
 
 def _coded(column: Any, names: Sequence[Any]) -> tuple[Nominal, Indices, Indices]:
     """Return the known classes followed by new ones, the class codes of the rows, and the rows with a class."""
-    own = Nominal("y", grows=True).learn(column).values
+    own = Nominal("y", grows=True).learn(column, occurring=True).values
     target = Nominal("y", tuple(dict.fromkeys((*names, *own))))
     codes = target.encode(column).astype(np.int64)
     known = np.flatnonzero(codes < len(target.values))
@@ -237,7 +238,7 @@ def predictions_from(
     """Return predictions from arrays; rows without a class are ignored, and a new class has probability 0."""
     column = series_of(y)[0]
     if classes is None:
-        own = Nominal("y", grows=True).learn(column).values
+        own = Nominal("y", grows=True).learn(column, occurring=True).values
         mixed = {*own, *(() if predicted is None else map(plain, predicted))}
         names = list(own) if predicted is None else sorted(mixed, key=lambda c: (str(type(c)), c))
     else:

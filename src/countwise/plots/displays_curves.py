@@ -10,7 +10,7 @@ import numpy as np
 from countwise._typing import Floats
 from countwise.errors import OptionError, TableError
 from countwise.plots.displays import Display, line
-from countwise.plots.style import INK, MARK, QUIET, SOFT, axes
+from countwise.plots.style import INK, MARK, QUIET, SOFT, axes, literal
 from countwise.working.numbers import number
 
 __all__ = ["LearningCurveDisplay", "ValidationCurveDisplay", "plot_bandwidth", "plot_search"]
@@ -409,6 +409,8 @@ def plot_search(search: Any, ax: Any = None) -> Any:
     >>> plot_search(WrapperSelector(cv=2).fit(tennis.X, tennis.y)).get_ylabel()
     'cross-validated score'
     """
+    if not isinstance(getattr(search, "scores_", None), Mapping):
+        raise OptionError(f"{type(search).__name__} is not a fitted WrapperSelector.", hint="fit it first.")
     ax = axes(ax)
     sizes = [len(subset) for subset in search.scores_]
     ax.scatter(sizes, list(search.scores_.values()), s=12, color=SOFT, label="evaluated subsets", zorder=1)
@@ -428,7 +430,7 @@ def plot_search(search: Any, ax: Any = None) -> Any:
     backwards = " (from right to left)" if search.direction == "backward" else ""
     ax.set_title(f"{search.direction} search{backwards}", loc="left", fontsize=10)
     ax.legend(frameon=False, fontsize=8)
-    return ax
+    return literal(ax)
 
 
 def _heights(train: Floats, held_out: Floats) -> tuple[float, float]:

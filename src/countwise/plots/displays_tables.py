@@ -12,7 +12,7 @@ from countwise.data.columns import plain
 from countwise.data.derived import Absent
 from countwise.errors import OptionError, TableError, did_you_mean, listed
 from countwise.plots.displays import HATCHES, Display, PredictionDisplay, line, predictions_from
-from countwise.plots.style import DARK, look, shortened
+from countwise.plots.style import DARK, literal, look, shortened
 from countwise.working.numbers import number
 
 __all__ = ["ConfusionDisplay", "DensityDisplay"]
@@ -180,6 +180,7 @@ class ConfusionDisplay(PredictionDisplay):
         if self.costs is not None:
             mean = float((self.table * self.costs).sum() / max(float(self.table.sum()), 1e-300))
             ax.set_title(f"mean cost {mean:.4g}", loc="left", fontsize=10)
+        literal(ax)
         return self
 
 

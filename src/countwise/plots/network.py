@@ -17,7 +17,8 @@ from countwise.network.graph import Graph
 from countwise.network.net import Net
 from countwise.network.queries import moments
 from countwise.plots.layered_layout import HEAD, Run, layout
-from countwise.plots.style import DARK, PALETTE, QUIET, shortened, svg_page, svg_text, text_width, wrapped, xml
+from countwise.plots.style import DARK, PALETTE, QUIET, shortened, svg_page, svg_text, text_width, wrapped
+from countwise.working.markup import escape
 from countwise.working.numbers import number, percent
 
 __all__ = ["draw_network", "graph_svg", "network_svg"]
@@ -228,7 +229,7 @@ class _NetworkPage:
             path.append(f"V{end:.1f}")
         x, _, y = placed[-1]
         path[-1] = f"V{y - HEAD:.1f}"  # the arrowhead starts there
-        parent, child = map(xml, arc)
+        parent, child = map(escape, arc)
         return (
             f'<g class="arc" data-from="{parent}" data-to="{child}"><title>{parent} → {child}</title>'
             f'<path d="{"".join(path)}" fill="none" stroke="{_ARC}" stroke-width="1.5"/>'
@@ -252,8 +253,8 @@ class _NetworkPage:
             quiet = "" if i else QUIET
             body.append(svg_text(self.wide / 2, _NAME + 11 + _LINE * i, words, _SMALL, anchor="middle", fill=quiet))
         return (
-            f'<g class="node {kind}{f" {node.mark}" if node.mark else ""}" data-node="{xml(node.name)}" '
-            f'transform="translate({self.left + x:.1f} {self.top + y:.1f})"><title>{xml(node.tooltip)}</title>'
+            f'<g class="node {kind}{f" {node.mark}" if node.mark else ""}" data-node="{escape(node.name)}" '
+            f'transform="translate({self.left + x:.1f} {self.top + y:.1f})"><title>{escape(node.tooltip)}</title>'
             f'<rect class="box" {box} fill="#fff" {edge}/>{self._name(node, round_)}{"".join(body)}</g>'
         )
 
@@ -282,7 +283,7 @@ class _NetworkPage:
         label = shortened(bar.label, self.label, _SMALL)
         text = svg_text(self.wide - _SIDE, y + 11, bar.text, _SMALL, anchor="end", bold=bold, fill=QUIET * faint)
         return (
-            f'<g class="value"><title>{xml(f"{bar.label}: {bar.text}")}</title>'
+            f'<g class="value"><title>{escape(f"{bar.label}: {bar.text}")}</title>'
             f"{svg_text(_SIDE, y + 11, label, _SMALL, bold=bold, fill=QUIET * (faint or bar.others))}"
             f'<rect class="track" {place} width="{self.bar:.2f}" height="11" fill="{_TRACK}"/>'
             f'<rect class="bar" {place} width="{self.bar * bar.probability:.2f}" height="11" fill="{color}"/>'

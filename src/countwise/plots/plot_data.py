@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import Floats, Indices
-from countwise.data.attributes import Numeric
+from countwise.data.attributes import Date, Numeric
 from countwise.data.columns import in_order, number_of, plain, refuse_infinity
 from countwise.data.frames import Coded, Column, Frame, frame_of, is_missing, is_sparse
 from countwise.data.output import chosen, dense, library_of, rebuilt, rows_of
@@ -53,6 +52,8 @@ def plot_data(X: Any, y: Any, attributes: Any) -> PlotData:
     if y is None:
         raise TableError("The classes y are missing.", hint="pass an array, or the name of a column of X.")
     X, frame, column, target = apart(*_opened(X), y)
+    if isinstance(column, np.ndarray) and column.ndim == 0:
+        raise TableError("y is a single value; each row needs one class.")
     if len(column) != frame.n_rows:
         raise TableError(f"X has {frame.n_rows} rows, but y has {len(column)} entries; each row needs one class.")
     pair = _pair(frame, attributes)
@@ -144,7 +145,7 @@ def _pair(frame: Frame, attributes: Any) -> tuple[str, str]:
         raise OptionError(f"attributes contains {first!r} twice; the plot needs two attributes.", hint=offer)
     for name in (first, second):
         if name not in numeric:
-            what = "date" if isinstance(schema[name], Numeric) else schema[name].kind
+            what = "duration" if type(schema[name]) is Numeric else schema[name].kind
             raise OptionError(
                 f"{name!r} cannot be an axis: a {what} attribute is not numeric.",
                 hint=f"use numeric attributes: {listed(numeric)}." if numeric else None,
@@ -154,11 +155,8 @@ def _pair(frame: Frame, attributes: Any) -> tuple[str, str]:
 
 def _is_number(kind: Any, column: Column) -> bool:
     """Return whether a column can be an axis; dates and durations are numeric for a model but not for a plot."""
-    if not isinstance(kind, Numeric) or not isinstance(column, np.ndarray):
-        return isinstance(kind, Numeric)
-    if column.dtype.kind == "O":
-        return not any(isinstance(cell, datetime.date | datetime.timedelta) for cell in column)
-    return column.dtype.kind not in "mM"
+    duration = isinstance(column, np.ndarray) and column.dtype.kind == "m"
+    return isinstance(kind, Numeric) and not isinstance(kind, Date) and not duration
 
 
 def _name(frame: Frame, given: Any) -> str:

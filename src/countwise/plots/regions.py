@@ -14,10 +14,21 @@ from countwise._typing import Flags, Floats, Indices
 from countwise.data.columns import plain
 from countwise.data.frames import Frame
 from countwise.data.output import chosen, library_of, rebuilt, rows_of
-from countwise.errors import DataWarning, OptionError, TableError, did_you_mean, listed
+from countwise.errors import (
+    DataWarning,
+    NumberIn,
+    OptionError,
+    TableError,
+    check_flag,
+    check_value,
+    did_you_mean,
+    listed,
+)
 from countwise.plots.plot_data import MOST, FixedValue, PlotData, moved, plot_data, spread_out, still
 
 __all__ = ["Panel", "Scene", "boundary", "compare_boundaries"]
+
+_MOST_PIXELS = 10_000  # of each side
 
 
 def compare_boundaries(
@@ -78,11 +89,10 @@ def compare_boundaries(
     >>> picture[:4], "5 of 14 rows misclassified" in picture
     ('<svg', True)
     """
-    if kind not in ("matplotlib", "svg"):
-        hint = did_you_mean(kind, ("matplotlib", "svg"))
-        raise OptionError(f"kind must be 'matplotlib' or 'svg', not {kind!r}.", hint=hint)
-    if isinstance(resolution, bool) or not isinstance(resolution, int) or resolution < 10:
-        raise OptionError(f"resolution must be an integer >= 10, not {resolution!r}.")
+    check_value("kind", kind, ("matplotlib", "svg"))
+    if resolution not in NumberIn(10, _MOST_PIXELS, whole=True):
+        raise OptionError(f"resolution must be an integer >= 10, not {resolution!r}.", hint="use 100 to 1000.")
+    probabilities = check_flag("probabilities", probabilities)
     if kind == "svg" and ax is not None:
         raise OptionError(
             "ax cannot be combined with kind='svg'; only matplotlib draws on axes.", hint="drop ax or kind."

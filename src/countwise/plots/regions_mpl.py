@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from countwise.errors import OptionError
 from countwise.plots.regions import Panel, Scene
-from countwise.plots.style import DARK, QUIET, look, pyplot, shades, shortened, wrapped
+from countwise.plots.style import DARK, QUIET, literal, look, pyplot, shades, shortened, wrapped
 
 __all__ = ["draw"]
 
@@ -31,6 +31,8 @@ def draw(scene: Scene, ax: Any) -> NDArray[Any]:
         _around_figure(places[0].figure, scene)
     else:
         _around_axes(places, scene)
+    for place in places:
+        literal(place)
     return places
 
 
@@ -49,6 +51,9 @@ def _figure(scene: Scene) -> NDArray[Any]:
 
 def _given(ax: Any, panels: int) -> NDArray[Any]:
     places = np.asarray(ax, dtype=object).ravel()
+    for place in places:
+        if not hasattr(place, "imshow"):
+            raise OptionError(f"ax must be matplotlib Axes, not {place!r}.")
     if len(places) != panels:
         raise OptionError(f"There are {panels} models and {len(places)} axes; each model needs its own axes.")
     return places

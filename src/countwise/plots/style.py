@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countwise.errors import OptionError
+from countwise.working.markup import escape
 
-__all__ = ["DARK", "INK", "MARK", "PALETTE", "QUIET", "SOFT", "axes", "look", "pyplot", "shades", "shortened",
-           "svg_page", "svg_text", "text_width", "wrapped", "xml"]  # fmt: skip
+__all__ = ["DARK", "INK", "MARK", "PALETTE", "QUIET", "SOFT", "axes", "literal", "look", "pyplot", "shades",
+           "shortened", "svg_page", "svg_text", "text_width", "wrapped"]  # fmt: skip
 
 INK, SOFT, MARK = "#1f3a5f", "#b8c4d3", "#c8102e"
 DARK, QUIET = "#222222", "#5a5a5a"
@@ -33,6 +33,8 @@ MARKS = "os^DvPXp"  # matplotlib markers
 def axes(ax: Any, size: tuple[float, float] = (6.4, 4.0)) -> Any:
     """Return the given axes or new ones, without the spines at the top and on the right."""
     ax = pyplot().subplots(figsize=size, layout="constrained")[1] if ax is None else ax
+    if not hasattr(ax, "spines"):
+        raise OptionError(f"ax must be matplotlib Axes, not {ax!r}.")
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     return ax
@@ -47,6 +49,21 @@ def pyplot() -> Any:
             "This plot needs matplotlib, which is not installed.", hint="install it: pip install countwise[plot]."
         ) from None
     return plt
+
+
+def literal(ax: Any) -> Any:
+    """Show the texts of axes, and of the legend of their figure, as they are: a dollar sign begins no formula."""
+    from matplotlib.ticker import FixedFormatter, FuncFormatter
+
+    legends = [legend for legend in (ax.get_legend(), *ax.figure.legends) if legend is not None]
+    texts = [ax.title, ax._left_title, ax.xaxis.label, ax.yaxis.label, *ax.texts, *ax.figure.texts]
+    texts += [text for legend in legends for text in (legend.get_title(), *legend.get_texts())]
+    for axis in (ax.xaxis, ax.yaxis):
+        if isinstance(axis.get_major_formatter(), FixedFormatter | FuncFormatter):  # names, not numbers
+            texts += axis.get_ticklabels()
+    for text in texts:
+        text.set_parse_math(False)
+    return ax
 
 
 def look(code: int) -> tuple[str, str]:
@@ -91,11 +108,6 @@ def wrapped(text: str, width: float, size: float) -> list[str]:
     return [line.replace("\xa0", " ") for line in lines]
 
 
-def xml(text: str) -> str:
-    """Escape a text for XML, and replace characters that XML does not allow by spaces."""
-    return escape("".join(" " if c < " " or "\ud800" <= c <= "\udfff" or c in "\ufffe\uffff" else c for c in text))
-
-
 def svg_text(
     x: float,
     y: float,
@@ -109,15 +121,15 @@ def svg_text(
 ) -> str:
     """Return an SVG text element; `more` contains further attributes."""
     style = f' text-anchor="{anchor}"' * bool(anchor) + ' font-weight="bold"' * bold + f' fill="{fill}"' * bool(fill)
-    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}"{style}{more}>{xml(text)}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}"{style}{more}>{escape(text)}</text>'
 
 
 def svg_page(width: float, height: float, title: str, body: str, desc: str = "") -> str:
     """Return a complete SVG with a white background."""
     wide, high = f"{width:.0f}", f"{height:.0f}"
-    more = f"<desc>{xml(desc)}</desc>" if desc else ""
+    more = f"<desc>{escape(desc)}</desc>" if desc else ""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{wide}" height="{high}" '
         f'viewBox="0 0 {wide} {high}" font-family="Helvetica, Arial, Liberation Sans, sans-serif" fill="{DARK}">'
-        f'<title>{xml(title)}</title>{more}<rect width="{wide}" height="{high}" fill="#fff"/>{body}</svg>'
+        f'<title>{escape(title)}</title>{more}<rect width="{wide}" height="{high}" fill="#fff"/>{body}</svg>'
     )

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from countwise.errors import OptionError
-from countwise.plots.style import MARK, PALETTE, QUIET, shortened, svg_page, svg_text, text_width, xml
+from countwise.errors import NumberIn, OptionError, check_value
+from countwise.plots.style import MARK, PALETTE, QUIET, shortened, svg_page, svg_text, text_width
 from countwise.tree.conditions import condition_of, conditions_to
+from countwise.working.markup import escape
 from countwise.working.numbers import number, percent
 
 __all__ = ["draw_tree"]
@@ -63,10 +64,8 @@ def draw_tree(
         raise OptionError(
             f"{type(model).__name__} is not a fitted tree.", hint="use a fitted TreeClassifier or TreeRegressor."
         )
-    if direction not in (None, "down", "right"):
-        raise OptionError(f"direction must be 'down', 'right' or None, not {direction!r}.")
-    if max_depth is not None and (isinstance(max_depth, bool) or not isinstance(max_depth, int) or max_depth < 0):
-        raise OptionError(f"max_depth must be an integer >= 0 or None, not {max_depth!r}.")
+    check_value("direction", direction, ("down", "right", None))
+    check_value("max_depth", max_depth, NumberIn(0, whole=True, words=(None,)))
     return _TreePage(model, model._passed(X, row), max_depth, direction).svg()
 
 
@@ -199,7 +198,7 @@ class _TreePage:
         words = shortened(self.words[k], self.wide - 14, _BODY)
         return (
             f'<g class="node{" leaf" * leaf}{" on" * on}" transform="translate({x:.1f} {y:.1f})">'
-            f"<title>{xml(self._tooltip(k))}</title>"
+            f"<title>{escape(self._tooltip(k))}</title>"
             f'<rect width="{self.wide:g}" height="{_HIGH:g}" rx="{10 if leaf else 3}" fill="#fff" {edge}/>'
             f"{svg_text(self.wide / 2, 18, words, _BODY, anchor='middle', bold=leaf or k == 0)}"
             f"{svg_text(self.wide / 2, 31, rows, _SMALL, anchor='middle', fill=QUIET)}{self._bar(k)}</g>"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self
 
@@ -17,15 +17,16 @@ from countwise.cuts import CutReport, CutRule, Cuts, codes_in, labels, rule_of
 from countwise.data.attributes import Attribute, Numeric, Ordinal
 from countwise.data.columns import refuse_infinity
 from countwise.data.derived import AsGiven
-from countwise.data.frames import Coded, Column, Frame, is_missing, is_relation, refuse_duplicates
+from countwise.data.frames import Coded, Column, Frame, is_missing, is_relation, missing_columns, refuse_duplicates
 from countwise.data.output import container_of, library_of, rebuilt
 from countwise.data.schema import Schema
 from countwise.data.table import threads_for
 from countwise.data.text import Block
 from countwise.distributions import Binned
-from countwise.errors import OptionError, RowsRefused, TableError, did_you_mean, listed, warn
+from countwise.engines.execute import executed
+from countwise.errors import OptionError, RowsRefused, TableError, check_settings, did_you_mean, listed, warn
 from countwise.measures import chance_information, information_of_values, mutual_information
-from countwise.scoring.plan import RangeTerm
+from countwise.scoring.plan import RangeTerm, inputs_of
 from countwise.scoring.sql import range_query
 from countwise.scoring.tree import cut
 from countwise.tallies import Values, shortfall
@@ -160,17 +161,18 @@ class Discretizer(TableTransformer):
         return rules
 
     def _chosen(self) -> list[str]:
-        return [self.columns] if isinstance(self.columns, str) else list(self.columns or ())
+        names = [self.columns] if isinstance(self.columns, str) else () if self.columns is None else self.columns
+        if not isinstance(names, Iterable) or not all(isinstance(name, str) for name in names):
+            raise OptionError(f"columns must be the names of columns, not {self.columns!r}.")
+        return list(names)
 
     def _needs_target(self) -> bool:
         return any(how.supervised for how in self._rules().values())
 
     def _infer_schema(self, frame: Frame) -> Schema:
-        if self.encode not in (None, *ENCODINGS):
-            hint = "use 'codes' for integers." if self.encode == "ordinal" else did_you_mean(self.encode, ENCODINGS)
-            raise OptionError(f"encode must be None or one of {listed(ENCODINGS)}, not {self.encode!r}.", hint=hint)
-        if self.missing not in ("keep", "zeros"):
-            raise OptionError(f"missing must be 'keep' or 'zeros', not {self.missing!r}.")
+        if isinstance(self.encode, str) and self.encode == "ordinal":
+            raise OptionError("encode must not be 'ordinal'.", hint="use 'codes' for integers.")
+        check_settings(self, encode=(None, *ENCODINGS), missing=("keep", "zeros"))
         rules = self._rules(frame)
         schema = Schema.kinds(frame, self.types)
         for a in schema.attributes:
@@ -197,7 +199,7 @@ class Discretizer(TableTransformer):
         return Numeric(a.name) if a.name in wanted else _Other(a.name, unknown=empty and not wanted)
 
     def _is_unknown(self, a: Any) -> bool:
-        return isinstance(a, _Other) and a.unknown
+        return a.unknown if isinstance(a, _Other) else super()._is_unknown(a)
 
     def _terms(self, schema: Schema, target: str) -> list[Term]:
         rules = self._rules()
@@ -317,12 +319,18 @@ class Discretizer(TableTransformer):
         [13.75, 20.0]
         """
         X, frame = self._converted(X)
-        waiting = list(frame.columns)
+        tails_of = self._tails()
+        expected = [f"{name}{tail}" for name, tails in tails_of.items() for tail in tails]
+        if frame.named:  # columns of a table with names may be in any order
+            absent = [name for name in expected if name not in frame.columns]
+            if absent:
+                raise missing_columns(absent, frame.columns)
+        waiting = expected if frame.named else list(frame.columns)
         columns: dict[str, Column | None] = {}
-        for name, tails in self._tails().items():
+        for name, tails in tails_of.items():
             own, waiting = waiting[: len(tails)], waiting[len(tails) :]
             if name not in self.edges_:
-                columns[own[0] if frame.named else name] = None
+                columns[own[0] if frame.named else name] = None if frame.named else frame.columns[own[0]]
                 continue
             codes = self._back([frame.columns[column] for column in own], name)
             columns[name] = np.append(self.centers(name), np.nan)[codes]
@@ -380,7 +388,8 @@ class Discretizer(TableTransformer):
         self._check_fitted()
         names = {name: tuple(map(str, a.values)) for name, a in self.attributes_.items()}
         encode = self.encode or "labels"
-        return RangeTerm(tuple(self.schema_), dict(self.edges_), names, encode, self.missing == "keep")
+        keep, inputs = self.missing == "keep", inputs_of(self.schema_)
+        return RangeTerm(tuple(self.schema_), dict(self.edges_), names, encode, keep, inputs)
 
     def transform_frame(self, X: Any) -> Any:
         """Discretize a table in the engine that holds it; other columns are passed through.
@@ -407,7 +416,7 @@ class Discretizer(TableTransformer):
         1  (15, 25]   east
         2      > 25   east
         """
-        return cut(X, self._range_term())
+        return executed(lambda: cut(X, self._range_term()))
 
     def to_sql(self, table: str, dialect: str = "duckdb", *, keep: Sequence[str] = ()) -> str:
         """Return an SQL query that discretizes a database table without Python, as `transform` does.
@@ -429,22 +438,32 @@ class Discretizer(TableTransformer):
         Examples
         --------
         >>> from countwise import Discretizer
-        >>> cutter = Discretizer({"temp": [15.0, 25.0]}).fit({"temp": [12.5, 19.0, 31.0], "wind": ["n", "e", "e"]})
+        >>> cutter = Discretizer({"t": [15.0, 25.0]}).fit({"t": [12.5, 19.0, 31.0], "w": ["n", "e", "e"]})
         >>> print(cutter.to_sql("days", "sqlite"))
+        WITH cw_cells AS (
+          SELECT CASE WHEN cw_row."t" = CAST(cw_row."t" AS NUMERIC) THEN CAST(cw_row."t" AS REAL) END AS cw_0,
+            cw_row."w" AS cw_1
+          FROM "days" AS cw_row
+        )
         SELECT
-          CASE WHEN ABS(CAST("temp" AS REAL)) < 1e308 THEN CASE
-            WHEN CAST("temp" AS REAL) <= 15e0 THEN '<= 15'
-            WHEN CAST("temp" AS REAL) <= 25e0 THEN '(15, 25]'
-            ELSE '> 25' END END AS "temp",
-          "wind"
-        FROM "days"
+          CASE WHEN ABS(cw_0) < (9e999) THEN CASE
+            WHEN cw_0 <= 15e0 THEN '<= 15'
+            WHEN cw_0 <= 25e0 THEN '(15, 25]'
+            ELSE '> 25' END END AS "t",
+          cw_1 AS "w"
+        FROM cw_cells
         """
-        keep = [keep] if isinstance(keep, str) else list(keep)
-        return range_query(self._range_term(), table, dialect, keep=keep)
+        keep = [keep] if isinstance(keep, str) else keep
+        if not isinstance(keep, Iterable) or not all(isinstance(name, str) for name in keep):
+            raise OptionError(f"keep must be the names of columns, not {keep!r}.")
+        return range_query(self._range_term(), table, dialect, keep=list(keep))
 
     # -- report --------------------------------------------------------------------------
 
     def _values_of(self, name: str) -> Values:
+        self._check_fitted()
+        if not isinstance(name, str):
+            raise OptionError(f"name must be the name of a column, not {name!r}.")
         if name in self.schema_ and name not in self.edges_:
             raise OptionError(f"{name!r} is not discretized: it is not numeric, or it was not selected.")
         if name not in self.edges_:

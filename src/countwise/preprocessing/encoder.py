@@ -141,6 +141,7 @@ class CategoricalEncoder(TableTransformer):
         >>> {name: column.tolist() for name, column in coder.transform({"wind": ["east", None]}).items()}
         {'wind=east': [1.0, nan], 'wind=north': [0.0, nan], 'wind=south': [0.0, nan]}
         """
+        self._check_options()  # they can be changed after fit
         X, frame = self._matched(X)
         table = self.schema_.encode(frame, strict=self.unseen == "error")
         refuse_infinity({a.name: table[a.name] for a in self.schema_.attributes if isinstance(a, Numeric)})
@@ -174,6 +175,7 @@ class CategoricalEncoder(TableTransformer):
     @property
     def expanded_(self) -> dict[str, list[str]]:
         """Names of the output columns of each input column."""
+        self._check_options()  # they can be changed after fit
         nothing = np.empty(0, dtype=np.uint8)
         return {a.name: list(self._numbers(a, nothing)) for a in self.schema_.attributes}
 
@@ -194,8 +196,9 @@ class CategoricalEncoder(TableTransformer):
         X, frame = self._converted(X)
         waiting = list(frame.columns.values())
         columns: dict[str, Column | None] = {}
+        expanded = self.expanded_
         for a in self.schema_.attributes:
-            width = len(self.expanded_[a.name])
+            width = len(expanded[a.name])
             own, waiting = waiting[:width], waiting[width:]
             columns[a.name] = self._value(a, [np.asarray(c, dtype=np.float64) for c in own], frame.n_rows)
         return rebuilt(X, frame, columns, container_of(X, self._output_wanted()))

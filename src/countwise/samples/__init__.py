@@ -213,7 +213,7 @@ def load(name: str) -> Sample:
     >>> load("weather").frame["temperature"][:3]
     array([85., 80., 83.])
     """
-    entry = _ENTRIES.get(name)
+    entry = _ENTRIES.get(name) if isinstance(name, str) else None
     if entry is None:
         hint = did_you_mean(name, _ENTRIES) or f"use one of {listed(_ENTRIES, most=len(_ENTRIES))}."
         raise ReadError(f"There is no sample {name!r}.", hint=hint)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from countwise._kernels.ties import TIE
 from countwise._typing import Floats
 from countwise.engines import query as nw
 from countwise.scoring.expressions import ScoringQuery, binned, first, first_of, real
@@ -44,9 +45,14 @@ def answered(X: Any, scoring: Scoring, *, proba: bool = True, reasons: int = 0) 
 
 def _class(scoring: Scoring) -> Any:
     """Return the first class with the largest score; the most probable class a priori if all are impossible."""
-    cases = [(nw.col(f"cw_l{c}") == nw.col("cw_top"), nw.lit(v)) for c, v in enumerate(scoring.classes)]
-    found = first_of(cases, nw.lit(scoring.classes[int(np.argmax(scoring.prior))]))
+    cases = [(_is_best(c), nw.lit(v)) for c, v in enumerate(scoring.classes)]
+    found = first_of(cases, nw.lit(scoring.likeliest))
     return found if scoring.whole else nw.when(~nw.col("cw_l0").is_null()).then(found)
+
+
+def _is_best(c: int) -> Any:
+    """Return whether a class has the largest score; rounding errors must not break a tie."""
+    return nw.col(f"cw_l{c}") >= nw.col("cw_top") - TIE
 
 
 def _posterior(scoring: Scoring, c: int) -> Any:
@@ -97,11 +103,8 @@ def _expression(query: ScoringQuery, term: Any, c: int) -> Any:
 
 def _with_reasons(plan: Any, sources: list[str], k: int, reasons: int) -> Any:
     """Add the names of the columns that favor the predicted class most over the second best class."""
-    top, next_best = nw.col("cw_top"), nw.col("cw_next")
-    rest = {
-        f"cw_r{c}": nw.when(nw.col(f"cw_l{c}") == top).then(real(LEAST)).otherwise(nw.col(f"cw_l{c}"))
-        for c in range(k)
-    }
+    next_best = nw.col("cw_next")
+    rest = {f"cw_r{c}": nw.when(_is_best(c)).then(real(LEAST)).otherwise(nw.col(f"cw_l{c}")) for c in range(k)}
     plan = plan.with_columns(**rest)
     plan = plan.with_columns(cw_next=nw.max_horizontal(*map(nw.col, rest), real(LEAST)))
     names = list(dict.fromkeys(name for name in sources if name))
@@ -109,7 +112,7 @@ def _with_reasons(plan: Any, sources: list[str], k: int, reasons: int) -> Any:
     for j, name in enumerate(names):
         own = [i for i, source in enumerate(sources) if source == name]
         sums = [nw.total([nw.col(f"cw_t{i}_{c}") for i in own]) for c in range(k)]
-        best = first_of([(nw.col(f"cw_l{c}") == top, sums[c]) for c in range(k)], real(0.0))
+        best = first_of([(_is_best(c), sums[c]) for c in range(k)], real(0.0))
         second = first_of([(nw.col(f"cw_r{c}") == next_best, sums[c]) for c in range(k)], real(0.0))
         fresh[f"cw_o{j}"] = best - second
     plan = plan.with_columns(**fresh) if fresh else plan

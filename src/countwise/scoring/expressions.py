@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import reduce
 from operator import and_
@@ -13,12 +13,13 @@ import numpy as np
 from countwise._typing import Floats
 from countwise.data.frames import missing_columns
 from countwise.engines import query as nw
-from countwise.engines.execute import micros
-from countwise.errors import TableError
+from countwise.engines.execute import in_utc, micros
+from countwise.errors import NumberIn, OptionError, TableError, check_flag, check_value, listed
 from countwise.scoring.plan import Node, Number, Test, time_of, value_type
 
 __all__ = ["ScoringQuery", "all_of", "binned", "first", "first_of", "real", "written"]
 
+_MOST_REASONS = 100  # each is a column of the result
 _START = datetime(1970, 1, 1)
 
 
@@ -26,21 +27,56 @@ class ScoringQuery:
     """An engine table for prediction; it must have `columns`, and none of the names `given` to new columns."""
 
     def __init__(self, X: Any, columns: Sequence[str], given: Sequence[str]) -> None:
-        self.frame = nw.from_native(X)
+        try:
+            self.frame = nw.from_native(X)
+        except TypeError:
+            raise TableError(
+                f"A {type(X).__name__} is not a data frame.",
+                hint="pass a pandas, Polars or PyArrow table or an engine table, or use predict.",
+            ) from None
         self.dtypes = dict(self.frame.collect_schema())
         absent = list(dict.fromkeys(name for name in columns if name not in self.dtypes))
         if absent:
             raise missing_columns(absent, self.dtypes)
+        self._check_names(columns, given)
+
+    def _check_names(self, columns: Sequence[str], given: Sequence[str]) -> None:
+        """Raise an error if the engine would mistake a column for another one, or for one of the query."""
+        kind = self.frame.implementation
+        folds = kind.is_duckdb() or kind.is_ibis() or kind.is_spark_like()  # they ignore the case of names
+        folded: Callable[[str], str] = str.lower if folds else str
+        results, read = {folded(name): name for name in given}, {folded(name): name for name in columns}
+        if len(results) < len(given):
+            raise OptionError(
+                "The engine ignores the case of names and cannot distinguish the columns of two classes: "
+                f"{listed(given)}.",
+                hint="use proba=False, or rename one of the classes and fit again.",
+            )
         for name in self.dtypes:
-            if name in given or name.startswith("cw_"):
+            key = folded(name)
+            if name == "*" or (name.startswith("^") and name.endswith("$")):
+                raise TableError(
+                    f"The table has a column {name!r}, which engines take for several columns.",
+                    hint="rename the column.",
+                )
+            if key in results or key.startswith("cw_"):
                 why = (
-                    "is the name of a column of the result" if name in given else "starts with cw_, a reserved prefix"
+                    "is the name of a column of the result"
+                    if key in results
+                    else "starts with cw_, a reserved prefix"
                 )
                 raise TableError(f"The table has a column {name!r}, which {why}.", hint="rename the column.")
+            if read.get(key, name) != name:
+                raise TableError(
+                    f"The engine ignores the case of names and cannot distinguish {read[key]!r} and {name!r}.",
+                    hint="rename one of the columns and fit again.",
+                )
 
     @classmethod
     def open(cls, X: Any, plan: Any, proba: bool, reasons: int) -> tuple[ScoringQuery, str, list[str], list[str]]:
         """Open a table for a model; return the names of the prediction, the probabilities and the reasons too."""
+        check_value("reasons", reasons, NumberIn(0, _MOST_REASONS, whole=True))
+        proba = check_flag("proba", proba)
         predicted, probabilities = f"predicted {plan.target}", [f"P({v})" for v in plan.classes] if proba else []
         names = [f"reason {r + 1}" for r in range(reasons)]
         return cls(X, plan.columns, [predicted, *probabilities, *names]), predicted, probabilities, names
@@ -55,8 +91,8 @@ class ScoringQuery:
         if dtype == nw.Boolean:
             no = nw.when(~column).then(real(0.0))
             return nw.when(column).then(real(1.0)).otherwise(no)
-        if dtype == nw.Date or dtype == nw.Datetime:
-            return micros(name, dtype) / 1e6
+        if dtype.is_temporal():
+            return micros(in_utc(name, dtype, self.frame), dtype) / 1e6
         x = column.cast(nw.Float64)
         return nw.when(x.is_finite()).then(x)
 
@@ -70,7 +106,7 @@ class ScoringQuery:
         column, dtype, kind = nw.col(name), self.dtypes[name], value_type(values)
         keys: Sequence[Any] = ()
         if dtype == nw.Date or dtype == nw.Datetime:
-            column = micros(name, dtype)
+            column = micros(in_utc(name, dtype, self.frame), dtype)
             times = [time_of(v) for v in values] if kind in ("date", "text") else []
             keys = [None if t is None else float((t - _START) // timedelta(microseconds=1)) for t in times]
         elif dtype == nw.String or dtype == nw.Categorical or dtype == nw.Enum:
@@ -157,10 +193,8 @@ def all_of(conditions: Sequence[Any]) -> Any:
 
 
 def first_of(cases: Sequence[tuple[Any, Any]], other: Any) -> Any:
-    """Return the result of the first condition that holds, else `other`."""
-    for condition, result in reversed(cases):
-        other = nw.when(condition).then(result).otherwise(other)
-    return other
+    """Return the result of the first condition that holds, else `other`; not nested, because engines limit that."""
+    return nw.coalesce(*(nw.when(condition).then(result) for condition, result in cases), other) if cases else other
 
 
 def binned(x: Any, edges: Floats, values: Sequence[Any]) -> Any:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise import _kernels
 from countwise._typing import Flags, Floats
+from countwise.data.attributes import Date
 
 __all__ = [
     "Choices",
@@ -27,11 +29,13 @@ __all__ = [
     "Rules",
     "Scoring",
     "Test",
+    "inputs_of",
+    "micros_of",
     "time_of",
     "value_type",
 ]
 
-_TIME = re.compile(r"-?\d{4,}-\d\d-\d\dT\d\d(:\d\d(:\d\d(\.\d+)?)?)?")
+_TIME = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d:\d\d(\.\d+)?)?", re.ASCII)  # as `data.values.iso_text` writes it
 
 
 def value_type(values: Sequence[Any]) -> str:
@@ -42,7 +46,7 @@ def value_type(values: Sequence[Any]) -> str:
     >>> from countwise.scoring.plan import value_type
     >>> value_type(("1", "2")), value_type((1, 2)), value_type((1, 2.5)), value_type((False, True))
     ('text', 'integer', 'number', 'boolean')
-    >>> value_type(("2020-01-01T00:00:00.000000", "2020-01-02T00:00:00.000000"))
+    >>> value_type(("2020-01-01", "2020-01-02 06:30:00"))
     'date'
     """
     types = {type(v) for v in values}
@@ -68,6 +72,20 @@ def time_of(value: Any) -> datetime.datetime | None:
     except ValueError:
         return None
     return found if isinstance(found, datetime.datetime) else None
+
+
+def micros_of(value: Any) -> int | None:
+    """Convert a date or its text to microseconds since 1970-01-01 UTC; return None for any other value."""
+    found = time_of(value)
+    if found is None:
+        return None
+    naive = found.astimezone(datetime.UTC).replace(tzinfo=None) if found.tzinfo else found
+    return (naive - datetime.datetime(1970, 1, 1)) // datetime.timedelta(microseconds=1)
+
+
+def inputs_of(schema: Mapping[str, Any]) -> dict[str, bool]:
+    """Return the names of all columns, and whether they have dates, which are read as seconds."""
+    return {name: isinstance(attribute, Date) for name, attribute in schema.items()}
 
 
 # -- additive models ------------------------------------------------------------------
@@ -193,6 +211,7 @@ class Scoring:
     classes: tuple[Any, ...]
     prior: Floats  # log P(class)
     terms: tuple[Any, ...]
+    inputs: Mapping[str, bool] = field(default_factory=dict)  # columns of the training data; True for dates
 
     @property
     def columns(self) -> list[str]:
@@ -204,6 +223,11 @@ class Scoring:
     def whole(self) -> bool:
         """Whether each row has a prediction; rows with a pattern that a `Joint` term does not include have none."""
         return all(t.whole for t in self.terms if isinstance(t, Joint))
+
+    @property
+    def likeliest(self) -> Any:
+        """Class with the largest prior, the first at a tie."""
+        return self.classes[int(_kernels.argmax_rows(self.prior[None])[0])]
 
 
 # -- trees, rules and bins ------------------------------------------------------------
@@ -231,6 +255,7 @@ class Rules:
     rules: tuple[tuple[Test, ...], ...]
     answers: tuple[int | None, ...]  # class of each rule and of the default rule; None for no prediction
     shares: Floats  # (rules + 1, classes): probabilities
+    inputs: Mapping[str, bool] = field(default_factory=dict)  # columns of the training data; True for dates
 
     @property
     def columns(self) -> list[str]:
@@ -271,6 +296,7 @@ class Choices:
     nodes: tuple[Node, ...]  # the first is the root
     answers: Floats  # probabilities of the classes, (nodes, classes), or numbers, (nodes,)
     best: tuple[int, ...] = ()  # the class of each node
+    inputs: Mapping[str, bool] = field(default_factory=dict)  # columns of the training data; True for dates
 
     @property
     def columns(self) -> list[str]:
@@ -292,3 +318,4 @@ class RangeTerm:
     labels: dict[str, tuple[str, ...]]  # names of its bins
     encode: str = "labels"  # "labels", "codes" or "onehot"
     keep: bool = True  # whether a missing value stays missing in the columns of "onehot"; if not, they are 0
+    inputs: Mapping[str, bool] = field(default_factory=dict)  # columns of the training data; True for dates

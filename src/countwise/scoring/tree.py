@@ -20,10 +20,12 @@ def chosen(X: Any, tree: Choices, *, proba: bool = True, reasons: int = 0) -> An
     plan, k = _descended(query, tree), len(tree.classes)
     results = {predicted: nw.col("cw_p0")}
     if k:
-        rounded = [nw.col(f"cw_q{c}") for c in range(k)]
+        if tree.parts_rows:  # rounding errors of the fractions must not leave a sum other than 1
+            plan = plan.with_columns(cw_total=nw.total([nw.col(f"cw_p{c}") for c in range(k)]))
+            plan = plan.with_columns(**{f"cw_p{c}": nw.col(f"cw_p{c}") / nw.col("cw_total") for c in range(k)})
         plan = plan.with_columns(**{f"cw_q{c}": nw.col(f"cw_p{c}").round(12) for c in range(k)})
-        largest = [all_of([rounded[c] >= other for other in rounded[c + 1 :]]) for c in range(k - 1)]
-        cases = [(is_largest, nw.lit(v)) for is_largest, v in zip(largest, tree.classes[:-1], strict=True)]
+        plan = plan.with_columns(cw_top=nw.max_horizontal(*(f"cw_q{c}" for c in range(k))))
+        cases = [(nw.col(f"cw_q{c}") >= nw.col("cw_top"), nw.lit(v)) for c, v in enumerate(tree.classes[:-1])]
         results = {predicted: first_of(cases, nw.lit(tree.classes[-1]))}
         results |= {name: nw.col(f"cw_p{c}") for c, name in enumerate(probabilities)}
     results |= {name: _reason(query, tree, r) for r, name in enumerate(named)}

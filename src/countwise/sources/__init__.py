@@ -7,7 +7,7 @@ the tallies that a model requests.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,17 +16,19 @@ import numpy as np
 from countwise.data.frames import Coded, Column, Frame, frame_of, is_relation, is_sparse
 from countwise.engines.gather import EnginePart
 from countwise.engines.relation import Relation, refused
-from countwise.errors import TableError, listed
+from countwise.errors import TableError, listed, warn
 from countwise.io.paths import is_paths
 from countwise.sources.memory import Memory, column_of, memory
+
+FieldTypes = Mapping[str, str] | None  # types as which the columns of a CSV file are read
 
 __all__ = ["EnginePart", "Memory", "in_one", "open_parts", "open_rows", "open_whole"]
 
 
 def open_parts(
-    X: Any, y: Any, sample_weight: Any = None, *, needs_target: bool = True
+    X: Any, y: Any, sample_weight: Any = None, *, needs_target: bool = True, types: FieldTypes = None
 ) -> Iterator[Memory | EnginePart]:
-    """Yield the parts of a table.
+    """Yield the parts of a table; `types` are those of columns in files.
 
     The target and the weights are arrays or names of columns; for files and engine tables, names of columns. If no
     target is needed and none is given, all rows belong to one class.
@@ -34,17 +36,23 @@ def open_parts(
     if is_relation(X):
         yield EnginePart.open(Relation.open(X, y, sample_weight), needs_target=needs_target)
     else:
-        yield from open_rows(X, y, sample_weight, needs_target=needs_target)
+        yield from open_rows(X, y, sample_weight, needs_target=needs_target, types=types)
 
 
 def open_rows(
-    X: Any, y: Any, sample_weight: Any = None, *, needs_target: bool = True, numbers: bool = False
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    needs_target: bool = True,
+    numbers: bool = False,
+    types: FieldTypes = None,
 ) -> Iterator[Memory]:
     """Yield the rows of a table with their classes or `numbers` in chunks; an engine table is an error."""
     if is_relation(X):
         raise refused(X)
     if is_chunked(X):
-        yield from in_chunks(X, y, sample_weight, needs_target, numbers=numbers)
+        yield from in_chunks(X, y, sample_weight, needs_target, numbers=numbers, types=types)
     else:
         yield weighted(X, y, sample_weight, needs_target, numbers=numbers)
 
@@ -56,10 +64,16 @@ def in_one(parts: Iterator[Memory | EnginePart]) -> Iterator[Memory | EnginePart
 
 
 def open_whole(
-    X: Any, y: Any, sample_weight: Any = None, *, needs_target: bool = True, numbers: bool = False
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    needs_target: bool = True,
+    numbers: bool = False,
+    types: FieldTypes = None,
 ) -> Memory:
     """Return all rows of a table at once, for computations that need several passes."""
-    chunks = list(open_rows(X, y, sample_weight, needs_target=needs_target, numbers=numbers))
+    chunks = list(open_rows(X, y, sample_weight, needs_target=needs_target, numbers=numbers, types=types))
     return joined_chunks(chunks) if is_chunked(X) else chunks[0]
 
 
@@ -72,7 +86,7 @@ def is_chunked(X: Any) -> bool:
 
 
 def in_chunks(
-    X: Any, y: Any, sample_weight: Any, needs_target: bool = True, *, numbers: bool = False
+    X: Any, y: Any, sample_weight: Any, needs_target: bool = True, *, numbers: bool = False, types: FieldTypes = None
 ) -> Iterator[Memory]:
     """Yield the rows of each chunk; the target is a column of each chunk."""
     if sample_weight is not None and not isinstance(sample_weight, str):
@@ -82,9 +96,12 @@ def in_chunks(
         )
     chunks = X
     if not isinstance(X, Iterator):
-        from countwise.io.readers import read_pieces
+        from countwise.io.readers import instance_weights, read_pieces
 
-        chunks = read_pieces(X)
+        if sample_weight is None and (sample_weight := instance_weights(X)) is not None:
+            warn("The instance weights of the file are used as sample weights.")
+        numeric = [name for name in (sample_weight, y if numbers else None) if isinstance(name, str)]
+        chunks = read_pieces(X, types={**dict.fromkeys(numeric, "numeric"), **(types or {})})
     before = 0
     for chunk in chunks:
         X_chunk, y_chunk = chunk if isinstance(chunk, tuple) else (chunk, y)

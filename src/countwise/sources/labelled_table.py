@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.data.columns import missing_cells
-from countwise.data.frames import Coded, Column, Frame, frame_of, is_sparse, series_of
+from countwise.data.frames import Coded, Column, Frame, frame_of, is_sparse
 from countwise.data.output import chosen, rows_of
+from countwise.data.weights import weights_of
 from countwise.errors import TableError, warn
-from countwise.sources.memory import check_shape, column_of, weights_of
+from countwise.sources.memory import check_shape, column_of, target_of
 
 __all__ = ["LabelledTable", "apart", "column_of", "labelled"]
 
@@ -64,9 +65,7 @@ def apart(X: Any, frame: Frame, y: Any) -> tuple[Any, Frame, Column, str | None]
         target = column_of(frame, y, "for the target")
         places = [place for place, name in enumerate(frame.names) if name != y]
         return chosen(X, frame, places), frame.without(y), target, y
-    target, name = series_of(y)
-    if isinstance(target, np.ndarray) and target.ndim == 2 and target.shape[1] == 1:
-        target = target.ravel()
+    target, name = target_of(y)
     return X, frame, target, None if name is None else str(name)
 
 

@@ -8,17 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise import _kernels, progress
+from countwise import progress
 from countwise._typing import Flags, Floats
 from countwise.data.attributes import Nominal, Numeric
 from countwise.data.columns import factorized, missing_classes, of_objects
 from countwise.data.frames import Column, Frame, frame_of, is_sparse, series_of, unused_name
 from countwise.data.schema import Schema
 from countwise.data.table import Table
+from countwise.data.weights import weights_of
 from countwise.errors import CountwiseError, SchemaError, TableError, did_you_mean, listed, warn
 from countwise.tallies import BuildRequests, Counted, derived_table, fill_all
 
-__all__ = ["Memory", "check_shape", "column_of", "memory", "weights_of"]
+__all__ = ["Memory", "check_shape", "column_of", "memory", "target_of"]
+
+_LARGEST_TARGET = 1e150
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,7 +65,7 @@ class Memory:
         frame = self.frame if tuple(schema) == self.frame.names else schema.match(self.frame)
         if learn:
             frame = schema.coded(frame)
-            schema, target = schema.learn(frame), target.learn(self.target)
+            schema, target = schema.learn(frame), target.learn(self.target, occurring=True)
         requests = build(schema, target)
         report = progress.current()
         table = derived_table(replace(self, frame=frame).table(schema, target), requests)
@@ -88,7 +91,7 @@ def memory(
     elif y is None:
         target, name = np.zeros(frame.n_rows, dtype=np.uint8), unused_name("class", frame)
     else:
-        target, own_name = _target(y)
+        target, own_name = target_of(y)
         generated = unused_name("target" if numbers else "class", frame)
         name = own_name if own_name and own_name not in frame.columns else generated
     check_shape(len(frame.columns), frame.n_rows, target, whole)
@@ -125,7 +128,8 @@ def _is_class(target: Column, name: str) -> bool:
     return missing is None or not missing.any()
 
 
-def _target(y: Any) -> tuple[Column, str | None]:
+def target_of(y: Any) -> tuple[Column, str | None]:
+    """Return the target as a column, and its name if it has one."""
     if is_sparse(y):
         raise TableError(
             "y must be a 1d array with one class for each row, not a sparse matrix.",
@@ -151,65 +155,12 @@ def check_shape(n_columns: int, n_rows: int, target: Column, whole: bool = True)
         )
     if n_rows == 0 and whole:
         raise TableError("Found array with 0 sample(s): the table is empty. At least one row is needed.")
+    if isinstance(target, np.ndarray) and target.ndim == 0:
+        raise TableError(f"y must have the target of each of the {n_rows} rows; it is a single value.")
     if len(target) != n_rows:
         raise TableError(
             f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, y has {len(target)}."
         )
-
-
-def weights_of(sample_weight: Any, n_rows: int, *, whole: bool = True) -> NDArray[Any] | None:
-    """Validate weights: one for each row, finite, >= 0 and not all zero; integral weights become integers."""
-    if sample_weight is None:
-        return None
-    weights = np.asarray(sample_weight)
-    if weights.ndim == 0:
-        if weights.dtype.kind not in "iufb":
-            raise TableError(
-                f"sample_weight must have one number for each row, not {sample_weight!r}.",
-                hint="pass an array, or a column such as sample_weight=table['name'].",
-            )
-        weights = np.full(n_rows, float(weights))
-    if weights.ndim != 1:
-        raise TableError(f"Sample weights must be 1D array or scalar, not an array of shape {weights.shape}.")
-    if len(weights) != n_rows:
-        raise TableError(f"sample_weight.shape == {weights.shape}, expected {(n_rows,)}: each row needs one weight.")
-    if weights.dtype.kind not in "iub":
-        try:
-            weights = weights.astype(np.float64)
-        except (TypeError, ValueError):
-            row, weight = next((i, w) for i, w in enumerate(weights.tolist()) if not _is_number(w))
-            raise TableError(
-                f"The weight of row {row} is {weight!r}, which is not a number.",
-                hint="pass one number for each row.",
-            ) from None
-        if not np.isfinite(weights).all():
-            row = int(np.argmin(np.isfinite(weights)))
-            raise TableError(
-                f"The weight of row {row} is {weights[row]}, but weights must be finite (no NaN or infinity).",
-                hint="use weight 0 to ignore a row.",
-            )
-    if (weights < 0).any():
-        row = int(np.argmax(weights < 0))
-        raise TableError(
-            f"Negative values in data passed to `sample_weight`: row {row} has {weights[row]}.",
-            hint="use weight 0 to ignore a row, or `forget` to remove rows from a model.",
-        )
-    if whole and n_rows and not weights.any():
-        raise TableError(
-            "All sample weights are zero, so that no row would be used.",
-            hint="give at least one row a weight greater than 0.",
-        )
-    if weights.dtype.kind != "f" or _kernels.float_is_integral(weights):
-        return weights.astype(np.int64)
-    return weights
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 def _numbers(target: Column, name: str) -> Floats:
@@ -225,6 +176,13 @@ def _numbers(target: Column, name: str) -> Floats:
         raise TableError(
             f"Input y contains infinity: the target {name!r} is {numbers[row]} in row {row}.",
             hint="use a finite number, or NaN to skip the row.",
+        )
+    if len(numbers) and (largest := np.nanmax(np.abs(numbers), initial=0.0)) > _LARGEST_TARGET:
+        row = int(np.nanargmax(np.abs(numbers)))
+        raise TableError(
+            f"The target {name!r} is {numbers[row]:g} in row {row}; the squares of numbers above {_LARGEST_TARGET:g} "
+            "are not finite.",
+            hint=f"divide the target by a constant, such as {largest:.0e}.",
         )
     return numbers
 

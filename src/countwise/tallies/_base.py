@@ -15,9 +15,10 @@ from countwise.data.table import BLOCK, Table
 from countwise.data.text import Block, Text
 from countwise.errors import TableError
 
-__all__ = ["BLOCK", "DUST", "ClassTally", "Progress", "Tally", "joined", "picked", "relaid"]
+__all__ = ["BLOCK", "DUST", "LARGEST", "ClassTally", "Progress", "Tally", "joined", "picked", "relaid"]
 
 Progress = Callable[[int], None]
+LARGEST = 1e150  # numbers above it cannot be squared
 DUST = 1e-14  # relative rounding error that remains when all rows are subtracted
 
 
@@ -95,6 +96,10 @@ class Tally:
     def _filled(self, table: Table, progress: Progress | None) -> Self:
         raise NotImplementedError
 
+    def _has_values(self, name: str) -> bool:
+        """Return whether a value of a column has been counted; False if it was missing in all rows."""
+        return bool(np.any(self.n))  # type: ignore[attr-defined]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassTally(Tally):
@@ -104,6 +109,16 @@ class ClassTally(Tally):
     of: Any
     _settings: ClassVar[tuple[str, ...]] = ()  # fields that describe the request
     _parts: ClassVar[tuple[str, ...]] = ()  # fields with the statistics
+
+    @property
+    def request(self) -> tuple[Any, ...]:
+        """What is counted; equal for all tallies of the same request."""
+        return (self.given, self.of, *(getattr(self, name) for name in self._settings if name != "worn"))
+
+    @property
+    def of_classes(self) -> NDArray[Any]:
+        """Weight of the counted rows in each class."""
+        raise NotImplementedError
 
     def _over(self, given: Nominal, of: Any) -> tuple[Any, ...]:
         """Return the parts for other domains: new values have zeros, removed values are dropped."""
@@ -158,7 +173,7 @@ class ClassTally(Tally):
         {'tally': 'values', 'given': 'class', 'of': 'x', 'sets': [[[1.0, 3.0], [1, 1]]]}
         """
         parts = zip(self._parts, self._over(self.given, self.of), strict=True)
-        return self._head() | {name: _plain(part) for name, part in parts}
+        return self._head() | {name: _plain(part) for name, part in parts if part is not None}
 
 
 def _plain(part: Any) -> Any:
@@ -201,6 +216,14 @@ def picked(cells: NDArray[Any], axis: int, places: Sequence[int] | Indices) -> N
     return np.take(np.concatenate([cells, zeros], axis=axis), np.asarray(places, dtype=np.intp), axis=axis)
 
 
+def added(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """Add counts; integers that would exceed 64 bits become floats."""
+    total = np.asarray(a + b)
+    if total.dtype.kind == "i" and total.size and total.min() < 0:
+        return np.asarray(a.astype(np.float64) + b)
+    return total
+
+
 def subtracted(whole: NDArray[Any], part: NDArray[Any]) -> NDArray[Any]:
     """Subtract counts; a rounding error of fractional weights becomes 0."""
     rest = whole - part
@@ -234,7 +257,7 @@ def shortfall(whole: float, part: float) -> float:
 
 def refuse_negative(cells: NDArray[Any], what: str) -> None:
     """Raise an error if rows were subtracted that had not been counted."""
-    if cells.size and cells.min() < -1e-9:
+    if cells.size and cells.min() < -1e-9 * min(1.0, float(np.abs(cells).max())):
         raise TableError(
             f"The rows to forget include rows that the model was not trained on: {what} would become negative.",
             hint="forget only rows that were passed to fit or partial_fit.",

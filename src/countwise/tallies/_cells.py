@@ -63,16 +63,17 @@ def merged(a: PatternMoments, b: PatternMoments) -> PatternMoments:
     """Return the moments of the union of two sets of rows (Chan, Golub and LeVeque, 1979)."""
     n = a.n + b.n
     fraction = np.divide(b.n, n, out=np.zeros_like(n), where=n > 0)
-    delta = b.mean - a.mean
     none_a, none_b = (a.n == 0)[:, None], (b.n == 0)[:, None]
-    # an empty set must not change the other, not even by rounding
-    mean = np.where(none_a, b.mean, np.where(none_b, a.mean, a.mean + delta * fraction[:, None]))
-    both = (a.n > 0) & (b.n > 0)
-    scatter = None
-    if a.scatter is not None or b.scatter is not None or both.any():
-        between = np.where(both, a.n * fraction, 0.0)[:, None, None] * (delta[:, :, None] * delta[:, None, :])
-        scatter = a.scattered() + b.scattered() + between
-    return PatternMoments(n, mean, scatter, _higher_together(a, b, mean))
+    with np.errstate(over="ignore", invalid="ignore"):  # results that are not finite are reported when they are used
+        delta = b.mean - a.mean
+        # an empty set must not change the other, not even by rounding
+        mean = np.where(none_a, b.mean, np.where(none_b, a.mean, a.mean + delta * fraction[:, None]))
+        both = (a.n > 0) & (b.n > 0)
+        scatter = None
+        if a.scatter is not None or b.scatter is not None or both.any():
+            between = np.where(both, a.n * fraction, 0.0)[:, None, None] * (delta[:, :, None] * delta[:, None, :])
+            scatter = a.scattered() + b.scattered() + between
+        return PatternMoments(n, mean, scatter, _higher_together(a, b, mean))
 
 
 def subtracted_moments(whole: PatternMoments, part: PatternMoments) -> PatternMoments:

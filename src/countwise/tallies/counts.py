@@ -15,7 +15,8 @@ from countwise import _kernels
 from countwise.data.attributes import Nominal
 from countwise.data.table import Table
 from countwise.errors import TableError
-from countwise.tallies._base import Progress, Tally, joined, refuse_negative, relaid, subtracted
+from countwise.jsonfile import numbers
+from countwise.tallies._base import Progress, Tally, added, joined, refuse_negative, relaid, subtracted
 
 __all__ = ["Counts"]
 
@@ -70,9 +71,23 @@ class Counts(Tally):
         return self.filled[(*present, -1)]
 
     @property
+    def request(self) -> tuple[Any, ...]:
+        """What is counted; equal for all tallies of the same request."""
+        return self.axes
+
+    @property
+    def of_classes(self) -> NDArray[Any]:
+        """Weight of all counted rows in each class, the first attribute."""
+        return self.filled[:-1].reshape(len(self.axes[0].values), -1).sum(axis=1)
+
+    @property
     def of_last(self) -> NDArray[Any]:
         """Marginal counts of the values of the last attribute."""
         return self.filled.sum(axis=tuple(range(len(self.axes) - 1)))[:-1]
+
+    def _has_values(self, name: str) -> bool:
+        """Return whether a value of the last attribute has been counted."""
+        return bool(self.of_last.any())
 
     @classmethod
     def fill_many(cls, blanks: Sequence[Self], table: Table, progress: Progress | None = None) -> list[Self]:
@@ -129,7 +144,7 @@ class Counts(Tally):
         return replace(self, cells=cells.reshape(sizes))
 
     def __add__(self, other: Self) -> Self:
-        return self._combine(other, np.add)
+        return self._combine(other, added)
 
     def __sub__(self, other: Self) -> Self:
         result = self._combine(other, subtracted)
@@ -235,10 +250,8 @@ class Counts(Tally):
         [1, 2]
         """
         axes = tuple(attributes[name] for name in data["axes"])
-        cells = np.array(data["cells"])
-        if cells.shape != tuple(len(a.values) + 1 for a in axes) or cells.dtype.kind not in "if":
-            raise ValueError(f"the counts of {axes[-1].name!r} do not match its domain")
-        return cls(axes, cells)
+        shape = tuple(len(a.values) + 1 for a in axes)
+        return cls(axes, numbers(data["cells"], f"the counts of {axes[-1].name!r}", shape, least=0))
 
 
 def _counted_together(blanks: Sequence[Counts], table: Table) -> list[Any]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +16,47 @@ from countwise.data.attributes import Nominal
 from countwise.data.columns import refuse_infinity
 from countwise.data.table import Table
 from countwise.errors import TableError
-from countwise.tallies._base import BLOCK, DUST, ClassTally, Progress, refuse_negative, relaid
+from countwise.jsonfile import numbers
+from countwise.tallies._base import BLOCK, DUST, LARGEST, ClassTally, Progress, refuse_negative, relaid
 
-__all__ = ["Moments"]
+__all__ = ["Moments", "Seen", "seen_in"]
+
+TINY, HUGE = 1e-145, 1e153  # squares of smaller numbers lose precision, those of larger ones overflow
+BLUR = 0.5 * float(np.finfo(float).eps)  # a smaller deviation, as a fraction of the mean, is a rounding error
+WORN_BLUR = 16 * BLUR  # the same after most of the data was forgotten
 
 Triple = tuple[Floats, Floats, Floats]
+
+_SAMPLED = 1 << 14  # cells of all columns together that `seen_in` reads, so that a fit does not take longer
+
+
+class Seen(NamedTuple):
+    """Numbers between which values of a column were observed, and whether they were integers.
+
+    They come from a sample of the rows, so the column may have values beyond them.
+    """
+
+    low: float
+    high: float
+    whole: bool
+
+    def joined(self, other: Seen | None) -> Seen:
+        """Return the range of both."""
+        if other is None:
+            return self
+        return Seen(min(self.low, other.low), max(self.high, other.high), self.whole and other.whole)
+
+
+def seen_in(columns: Sequence[NDArray[Any]]) -> list[Seen | None]:
+    """Return the range of each column in a sample of its rows; None for a column of missing values."""
+    step = max(1, -(-len(columns) * len(columns[0]) // _SAMPLED)) if columns else 1
+    cells = np.array([column[::step] for column in columns], dtype=np.float64)
+    if cells.size == 0:
+        return [None] * len(columns)
+    low, high = np.fmin.reduce(cells, axis=1), np.fmax.reduce(cells, axis=1)
+    whole = ((np.floor(cells) == cells) | (cells != cells)).all(axis=1)
+    found = zip(low.tolist(), high.tolist(), whole.tolist(), strict=True)
+    return [None if one[0] != one[0] else Seen(*one) for one in found]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +79,8 @@ class Moments(ClassTally):
         Sum of squared deviations from the mean, Σ w (x − mean)².
     worn : bool, default=False
         Whether `m2` has lost digits because values far larger than the remaining ones were subtracted.
+    seen : Seen or None, default=None
+        Numbers between which values were observed, and whether these were whole. None if this is not known.
 
     References
     ----------
@@ -64,6 +103,8 @@ class Moments(ClassTally):
     mean: Floats | None = None
     m2: Floats | None = None
     worn: bool = False
+    _settings: ClassVar[tuple[str, ...]] = ("worn",)
+    seen: Seen | None = None
     _parts: ClassVar[tuple[str, ...]] = ("n", "mean", "m2")
 
     @property
@@ -73,6 +114,11 @@ class Moments(ClassTally):
             zero = np.zeros(len(self.given.values))
             return zero, zero, zero
         return self.n, self.mean, self.m2
+
+    @property
+    def of_classes(self) -> Floats:
+        """Weight of the non-missing values in each class."""
+        return self.triple[0]
 
     @classmethod
     def fill_many(cls, blanks: Sequence[Self], table: Table, progress: Progress | None = None) -> list[Self]:
@@ -115,13 +161,15 @@ class Moments(ClassTally):
             columns = [table[blank.of.name] for _, blank in group]
             n, mean, m2 = _gather(columns, table[given.name], table.weights, len(given.values), progress)
             _refuse_infinity(mean, m2, [blank.of.name for _, blank in group], columns)
+            ranges = seen_in(columns)
             for row, (i, blank) in enumerate(group):
-                filled[i] = cls(given, blank.of, n[row], mean[row], m2[row], blank.worn)
+                filled[i] = cls(given, blank.of, n[row], mean[row], m2[row], blank.worn, ranges[row])
         return [filled[i] for i in range(len(blanks))]
 
     def __add__(self, other: Self) -> Self:
         given, of = self._joined(other)
-        return self._with(given, of, merge(self._over(given, of), other._over(given, of)))
+        seen = other.seen if self.seen is None else self.seen.joined(other.seen)
+        return self._with(given, of, merge(self._over(given, of), other._over(given, of)), seen=seen)
 
     @classmethod
     def add_many(cls, ones: Sequence[Self], others: Sequence[Self]) -> list[Self]:
@@ -151,7 +199,8 @@ class Moments(ClassTally):
             tuple(np.array(part) for part in zip(*(t.triple for t in side), strict=True)) for side in (ones, others)
         )
         n, mean, m2 = merge(a, b)  # type: ignore[arg-type]
-        return [cls(given, t.of, n[j], mean[j], m2[j], t.worn) for j, t in enumerate(ones)]
+        seen = [o.seen if t.seen is None else t.seen.joined(o.seen) for t, o in zip(ones, others, strict=True)]
+        return [cls(given, t.of, n[j], mean[j], m2[j], t.worn, seen[j]) for j, t in enumerate(ones)]
 
     def __sub__(self, other: Self) -> Self:
         given, of = self._joined(other)
@@ -198,8 +247,38 @@ class Moments(ClassTally):
         if total <= 0:
             return 0.0, 0.0, 0.0
         start = float(mean[int(np.argmax(n))])  # differences from a nearby mean lose fewer digits
-        center = start + float((n * np.where(n > 0, mean - start, 0.0)).sum()) / total
-        return total, center, float(m2.sum() + (n * np.where(n > 0, mean - center, 0.0) ** 2).sum())
+        with np.errstate(over="ignore", invalid="ignore"):
+            center = start + float((n * np.where(n > 0, mean - start, 0.0)).sum()) / total
+            square = float(m2.sum() + (n * np.where(n > 0, mean - center, 0.0) ** 2).sum())
+        if not np.isfinite(square):
+            raise too_large(self.of.name)
+        return total, center, square
+
+    @property
+    def observed(self) -> Seen | None:
+        """Numbers between which values were observed: those in `seen` and the class means; None without values."""
+        n, mean, _ = self.triple
+        if not (n > 0).any():
+            return None
+        means = mean[n > 0]
+        between = Seen(float(means.min()), float(means.max()), whole=self.seen is not None)
+        return between.joined(self.seen)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the tally as plain data for the model file.
+
+        Returns
+        -------
+        dict
+            The names of the attributes, the statistics, and the observed range if it is known.
+
+        Examples
+        --------
+        >>> from countwise.tallies import Values
+        >>> Values.from_arrays([1.0, 3.0]).moments.to_dict()
+        {'tally': 'moments', 'given': 'class', 'of': 'x', 'worn': False, 'n': [2.0], 'mean': [2.0], 'm2': [2.0]}
+        """
+        return ClassTally.to_dict(self) | ({} if self.seen is None else {"seen": list(self.seen)})
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], attributes: Mapping[str, Any]) -> Self:
@@ -225,20 +304,38 @@ class Moments(ClassTally):
         [2.0]
         """
         given, of = attributes[data["given"]], attributes[data["of"]]
-        parts = [np.array(data[key], dtype=np.float64) for key in ("n", "mean", "m2")]
-        if any(part.shape != (len(given.values),) for part in parts):
-            raise ValueError(f"the moments of {of.name!r} do not match the classes")
-        return cls(given, of, n=parts[0], mean=parts[1], m2=parts[2])
+        limits = {"n": (-1e-9, sys.float_info.max), "mean": (-LARGEST, LARGEST), "m2": (0.0, sys.float_info.max)}
+        n, mean, m2 = (
+            numbers(data[key], f"the moments of {of.name!r}", (len(given.values),), least=low, most=high).astype(
+                float
+            )
+            for key, (low, high) in limits.items()
+        )
+        if (m2 / (4 * LARGEST**2) > np.maximum(n, 1.0)).any():
+            raise ValueError(f"the squared deviations of {of.name!r} are too large")
+        worn, seen = bool(data.get("worn", False)), _seen(data.get("seen"), of.name)
+        return cls(given, of, n=n, mean=mean, m2=m2, worn=worn, seen=seen)
+
+
+def _seen(given: Any, name: str) -> Seen | None:
+    """Return the observed range of a model file; files of earlier versions have none."""
+    if given is None:
+        return None
+    low, high, whole = given
+    if not (isinstance(whole, bool) and np.isfinite([low, high]).all() and low <= high):
+        raise ValueError(f"the observed range of {name!r} is damaged")
+    return Seen(float(low), float(high), whole)
 
 
 def merge(a: Triple, b: Triple) -> Triple:
     """Return the moments of the union of two sets of rows (Chan, Golub and LeVeque, 1979)."""
     n = a[0] + b[0]
     fraction = np.divide(b[0], n, out=np.zeros_like(n), where=n > 0)
-    delta = b[1] - a[1]
-    # an empty set must not change the other, not even by rounding
-    mean = np.where(a[0] == 0, b[1], np.where(b[0] == 0, a[1], a[1] + delta * fraction))
-    m2 = a[2] + b[2] + np.where((a[0] > 0) & (b[0] > 0), delta * delta * a[0] * fraction, 0.0)
+    with np.errstate(over="ignore", invalid="ignore"):  # results that are not finite are reported when they are used
+        delta = b[1] - a[1]
+        # an empty set must not change the other, not even by rounding
+        mean = np.where(a[0] == 0, b[1], np.where(b[0] == 0, a[1], a[1] + delta * fraction))
+        m2 = a[2] + b[2] + np.where((a[0] > 0) & (b[0] > 0), delta * delta * a[0] * fraction, 0.0)
     return n, mean, m2
 
 
@@ -276,10 +373,18 @@ def _gather(
 
 def _refuse_infinity(mean: Any, m2: Any, names: Sequence[str], columns: Sequence[NDArray[Any]]) -> None:
     """Raise an error if moments are not finite: a value is infinite or too large to be squared."""
-    bad = ~(np.isfinite(mean) & np.isfinite(m2)).all(axis=1)
+    bad = ~((np.abs(mean) <= LARGEST) & np.isfinite(m2)).all(axis=1)
     for j in np.flatnonzero(bad).tolist():
         refuse_infinity({names[j]: columns[j]})
         raise too_large(names[j])
+
+
+def too_small(name: str) -> TableError:
+    """Return the error for numbers whose squares underflow."""
+    return TableError(
+        f"The numbers of {name!r} are too small: their squares underflow (below about 1e-145).",
+        hint="rescale the column.",
+    )
 
 
 def too_large(name: str) -> TableError:

@@ -14,9 +14,12 @@ from countwise.data.attributes import Nominal
 from countwise.data.table import Table
 from countwise.data.vectors import Vector
 from countwise.errors import TableError
+from countwise.jsonfile import numbers
 from countwise.tallies._base import ClassTally, Progress
 
 __all__ = ["Rows"]
+
+_MOST = 1e300  # differences of larger numbers overflow
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,6 +64,12 @@ class Rows(ClassTally):
             return np.empty((0, len(self.of.attributes))), np.empty(0, dtype=np.int64), np.empty(0)
         return self.cells, self.codes, self.weights
 
+    @property
+    def of_classes(self) -> NDArray[Any]:
+        """Weight of the rows in each class."""
+        _, codes, weights = self.filled
+        return np.bincount(codes, weights=weights, minlength=len(self.given.values))
+
     def of_class(self, c: int) -> tuple[Floats, Floats, NDArray[np.intp]]:
         """Return the rows of one class.
 
@@ -93,9 +102,18 @@ class Rows(ClassTally):
         mine = np.flatnonzero(codes == c)
         return cells[mine], weights[mine], mine
 
+    def _has_values(self, name: str) -> bool:
+        """Return whether a value of a column has been counted."""
+        place = [a.name for a in self.of.attributes].index(name)
+        return not bool(np.isnan(self.filled[0][:, place]).all())
+
     def _filled(self, table: Table, progress: Progress | None) -> Self:
         """Copy the rows, because the user may change the table."""
         cells = np.array(table[self.of.name], dtype=np.float64, order="C")
+        size = np.abs(cells).max(axis=0, initial=0.0, where=~np.isnan(cells))
+        if (size > _MOST).any():
+            name = self.of.attributes[int(np.argmax(size > _MOST))].name
+            raise TableError(f"{name!r} has values greater than {_MOST:g}.", hint="rescale the column.")
         weights = np.ones(table.n_rows) if table.weights is None else np.asarray(table.weights, dtype=np.float64)
         return replace(self, cells=cells, codes=table[self.given.name], weights=weights)
 
@@ -185,13 +203,14 @@ class Rows(ClassTally):
         """
         given, of = attributes[data["given"]], attributes[data["of"]]
         width = len(of.attributes)
-        cells = np.array(data["cells"], dtype=np.float64).reshape(-1, width)
-        codes = np.array(data["codes"], dtype=np.int64)
-        weights = np.array(data["weights"], dtype=np.float64)
-        if codes.shape != (len(cells),) or weights.shape != (len(cells),):
-            raise ValueError("the numbers of rows, classes and weights differ")
-        if len(codes) and not (codes.min() >= 0 and codes.max() < len(given.values)):
-            raise ValueError("a row has a class that does not exist")
+        cells = numbers(data["cells"], "the cells", (None, width), least=-_MOST, most=_MOST, missing=True).astype(
+            np.float64
+        )
+        n = (len(cells),)
+        codes = numbers(data["codes"], "the classes", n, least=0, most=len(given.values) - 1, whole=True)
+        weights = numbers(data["weights"], "the weights", n, least=0).astype(np.float64)
+        if not (weights > 0).all():
+            raise ValueError("a row has no weight")
         _check_codes(cells, of)
         return cls(given, of, cells, codes, weights)
 

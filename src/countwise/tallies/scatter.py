@@ -6,6 +6,7 @@ sufficient statistics of a multivariate Gaussian with missing values: EM on thes
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
@@ -20,7 +21,8 @@ from countwise.data.columns import refuse_infinity
 from countwise.data.table import Table
 from countwise.data.vectors import Vector
 from countwise.errors import TableError
-from countwise.tallies._base import BLOCK, ClassTally, Progress, refuse_negative
+from countwise.jsonfile import numbers
+from countwise.tallies._base import BLOCK, LARGEST, ClassTally, Progress, refuse_negative
 from countwise.tallies._cells import PatternMoments, merged, nothing, subtracted_moments
 from countwise.tallies.moments import merge, too_large
 
@@ -92,6 +94,11 @@ class Scatter(ClassTally):
         return nothing(len(self.given.values), len(self.of.names), higher=self.higher) if found is None else found
 
     @property
+    def of_classes(self) -> Floats:
+        """Weight, in each class, of the rows with at least one value."""
+        return sum((cells.n for cells in (self.cells or {}).values()), start=np.zeros(len(self.given.values)))
+
+    @property
     def n_complete(self) -> Floats:
         """Weight of the complete rows in each class."""
         return self.complete.n
@@ -142,6 +149,11 @@ class Scatter(ClassTally):
         weights, owners = (n * mean).sum(axis=0), self.of.owners
         return {a.name: weights[owners == i] for i, a in enumerate(self.of.attributes) if isinstance(a, Nominal)}
 
+    def _has_values(self, name: str) -> bool:
+        """Return whether a value of a column has been counted."""
+        place = [a.name for a in self.of.attributes].index(name)
+        return any(self._present(key)[place] for key in self.cells or {})
+
     @property
     def _full(self) -> bytes:
         # an attribute with an empty domain is missing in each row
@@ -190,7 +202,7 @@ class Scatter(ClassTally):
             return cells
         square = cells.scattered().shape
         third, fourth = np.zeros(square), np.zeros(square)
-        for c in range(len(cells.n)):
+        for c in range(len(cells.n) if len(columns) else 0):
             rows = complete[codes[complete] == c]
             deviations = np.stack([np.asarray(x[rows], dtype=np.float64) for x in columns], axis=1) - cells.mean[c]
             squared = deviations * deviations
@@ -236,7 +248,7 @@ class Scatter(ClassTally):
         """Raise an error if moments are not finite: a value is infinite or too large to be squared."""
         owners = self.of.owners
         for key, cells in total.items():
-            finite = np.isfinite(cells.mean).all(axis=0) & np.isfinite(cells.scattered()).all(axis=(0, 1))
+            finite = (np.abs(cells.mean) <= LARGEST).all(axis=0) & np.isfinite(cells.scattered()).all(axis=(0, 1))
             if finite.all():
                 continue
             present = np.flatnonzero(self._present(key)[owners])
@@ -273,7 +285,9 @@ class Scatter(ClassTally):
         # if the sum of squares of a component is tiny compared to its previous value, its digits are lost
         (n, _, after), (_, _, whole_m2) = left.margins(), self._with(given, of, (whole,)).margins()
         numeric = np.repeat([not isinstance(a, Nominal) for a in of.attributes], of.widths)
-        return replace(left, worn=self.worn or bool(((n > 1) & (after < 1e-9 * whole_m2) & numeric).any()))
+        lost = bool(((n > 1) & (after < 1e-9 * whole_m2) & numeric).any())
+        lost = lost or not all(_is_scatter(cells.scatter) for cells in total.values())
+        return replace(left, worn=self.worn or lost)
 
     def _over(self, given: Nominal, of: Vector) -> tuple[Patterns]:
         """Return the moments for other domains: the component of a new value is 0 in each row."""
@@ -332,24 +346,49 @@ class Scatter(ClassTally):
         >>> Scatter.from_dict(Scatter(c, x).to_dict(), {"c": c, "x": x}).n_patterns
         0
         """
-        blank = cls(attributes[data["given"]], attributes[data["of"]], bool(data["higher"]))
+        given, of, worn = attributes[data["given"]], attributes[data["of"]], bool(data.get("worn", False))
+        blank = cls(given, of, bool(data["higher"]), worn=worn)
         cells = {bytes.fromhex(key): blank._read(bytes.fromhex(key), parts) for key, parts in data["cells"].items()}
-        return replace(blank, cells=cells, worn=bool(data.get("worn", False)))
+        return replace(blank, cells=cells)
 
     def _read(self, key: bytes, parts: Sequence[Any]) -> PatternMoments:
-        if len(key) != len(self._full):
+        """Return the moments of a pattern from a file, after checking them."""
+        if len(key) != len(self._full) or np.packbits(self._present(key)).tobytes() != key:
             raise ValueError("a pattern of missing values does not match the columns")
-        k, d = len(self.given.values), int(self._present(key)[self.of.owners].sum())
+        present = self._present(key)[self.of.owners]
+        k, d = len(self.given.values), int(present.sum())
+        if d == 0 or len(parts) != 4 or (parts[3] is None) == self.higher:
+            raise ValueError("a pattern of missing values has no moments, or too many")
 
-        def square(m: Any) -> Floats:
-            return np.array(m, dtype=np.float64).reshape(k, d, d)
+        def square(m: Any, least: float = -sys.float_info.max) -> Floats:
+            return numbers(m, "the scatter matrices", (k, d, d), least=least).astype(np.float64)
 
-        n = np.array(parts[0], dtype=np.float64).reshape(k)
-        mean = np.array(parts[1], dtype=np.float64).reshape(k, d)
+        n = numbers(parts[0], "the numbers of rows", (k,), least=-1e-9, most=sys.float_info.max).astype(np.float64)
+        mean = numbers(parts[1], "the means", (k, d), least=-LARGEST, most=LARGEST).astype(np.float64)
+        nominal = np.array([isinstance(a, Nominal) for a in self.of.attributes])[self.of.owners][present]
+        if ((mean[:, nominal] < -1e-6) | (mean[:, nominal] > 1 + 1e-6)).any():
+            raise ValueError("the fraction of rows with a value is not between 0 and 1")
         scatter = None if parts[2] is None else square(parts[2])
-        return PatternMoments(
-            n, mean, scatter, None if parts[3] is None else (square(parts[3][0]), square(parts[3][1]))
-        )
+        if not self.worn and not _is_scatter(scatter):
+            raise ValueError("a scatter matrix is not symmetric, or has a negative eigenvalue")
+        higher = None if parts[3] is None else (square(parts[3][0]), square(parts[3][1], 0.0))
+        return PatternMoments(n, mean, scatter, higher)
+
+
+def _is_scatter(scatter: Floats | None) -> bool:
+    """Return whether matrices are symmetric and have no negative eigenvalue, up to rounding."""
+    if scatter is None:
+        return True
+    diagonal = np.einsum("kjj->kj", scatter)
+    scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    scaled = scatter / scale[:, :, None] / scale[:, None, :]
+    if (diagonal < 0).any() or np.abs(scaled - np.swapaxes(scaled, 1, 2)).max() > 1e-6:
+        return False
+    try:
+        np.linalg.cholesky(scaled + 1e-6 * np.eye(scaled.shape[1]))
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 def margins_of(

@@ -16,10 +16,12 @@ from countwise._typing import Floats, Indices, Multiset
 from countwise.data.attributes import Nominal, Numeric
 from countwise.data.columns import infinity
 from countwise.data.table import Table
-from countwise.tallies._base import ClassTally, Progress, refuse_negative
-from countwise.tallies.moments import Moments, too_large
+from countwise.data.weights import MOST_EXACT
+from countwise.jsonfile import numbers
+from countwise.tallies._base import LARGEST, ClassTally, Progress, refuse_negative, relaid
+from countwise.tallies.moments import Moments, Seen, too_large
 
-__all__ = ["Merged", "Values", "all_ones"]
+__all__ = ["Merged", "Values", "all_ones", "row_weight", "squared_weights"]
 
 
 class Merged(NamedTuple):
@@ -45,6 +47,9 @@ class Values(ClassTally):
         Attribute.
     sets : tuple of (values, weights) or None, default=None
         For each class, the distinct values in ascending order and their weights. None means blank.
+    squares : ndarray or None, default=None
+        For each class, the sum of the squared weights of the rows. A row with an integral weight w counts as w rows
+        with weight 1. None means that all weights are integral.
 
     Attributes
     ----------
@@ -70,7 +75,8 @@ class Values(ClassTally):
     """
 
     sets: tuple[Multiset, ...] | None = None
-    _parts: ClassVar[tuple[str, ...]] = ("sets",)
+    squares: Floats | None = None
+    _parts: ClassVar[tuple[str, ...]] = ("sets", "squares")
 
     @classmethod
     def from_arrays(cls, values: Any, classes: Any = None, weights: Any = None, name: str = "x") -> Self:
@@ -100,7 +106,7 @@ class Values(ClassTally):
         """
         column = np.asarray(values, dtype=np.float64)
         labels = np.zeros(len(column), dtype=np.uint8) if classes is None else np.asarray(classes)
-        given = Nominal("class" if name != "class" else "class_").learn(labels)
+        given = Nominal("class" if name != "class" else "class_").learn(labels, occurring=True)
         rows = {name: column, given.name: given.encode(labels)}
         return cls(given, Numeric(name)).fill(
             Table(rows, len(column), None if weights is None else np.asarray(weights))
@@ -115,6 +121,23 @@ class Values(ClassTally):
     def n(self) -> NDArray[Any]:
         """Total weight of the values in each class."""
         return np.array([weights.sum() for _, weights in self.filled])
+
+    @property
+    def of_classes(self) -> NDArray[Any]:
+        """Total weight of the values in each class."""
+        return self.n
+
+    @property
+    def squares_filled(self) -> Floats:
+        """Sum of the squared weights of the rows in each class."""
+        return np.asarray(self.n, dtype=np.float64) if self.squares is None else self.squares
+
+    @property
+    def row_weights(self) -> Floats:
+        """Weight of a typical row in each class, Σ w² / Σ w; 1 for integral weights."""
+        if self.squares is None:
+            return np.ones(len(self.given.values))
+        return np.array([row_weight(n, q) for n, q in zip(self.n, self.squares, strict=True)])
 
     @lazy
     def bounds(self) -> tuple[float, float]:
@@ -182,6 +205,15 @@ class Values(ClassTally):
                 counts[c] = np.diff(np.concatenate([[0], np.cumsum(weights)])[ends])
         return counts
 
+    @property
+    def observed(self) -> Seen | None:
+        """Smallest and largest value, and whether all values are integers; None without values."""
+        sets = [values for values, _ in self.filled if len(values)]
+        if not sets:
+            return None
+        whole = all(bool((np.floor(values) == values).all()) for values in sets)
+        return Seen(float(min(v[0] for v in sets)), float(max(v[-1] for v in sets)), whole)
+
     @lazy
     def moments(self) -> Moments:
         """Moments of the values."""
@@ -233,12 +265,15 @@ class Values(ClassTally):
             column = column[order]
             weights = None if weights is None else weights[order]
         column = column.astype(np.float64, copy=False)
-        sets = []
+        sets, squares = [], []
         for start, stop in itertools.pairwise(ends.tolist()):
-            mine = multiset(column[start:stop], None if weights is None else weights[start:stop])
+            own = None if weights is None else weights[start:stop]
+            mine = multiset(column[start:stop], own)
             _refuse_extremes(mine, table[self.of.name], self.of.name)
             sets.append(mine)
-        return replace(self, sets=tuple(sets))
+            if own is not None and own.dtype.kind == "f":
+                squares.append(squared_weights(own[~np.isnan(column[start:stop])]))
+        return replace(self, sets=tuple(sets), squares=np.array(squares) if squares else None)
 
     def __add__(self, other: Self) -> Self:
         return self._combine(other, 1)
@@ -248,15 +283,20 @@ class Values(ClassTally):
 
     def _combine(self, other: Self, sign: int) -> Self:
         given, of = self._joined(other)
-        (mine,), (others,) = self._over(given, of), other._over(given, of)
+        (mine, q), (others, r) = self._over(given, of), other._over(given, of)
         sets = tuple(_combine(a, b, sign) for a, b in zip(mine, others, strict=True))
         for _, weights in sets:
             refuse_negative(weights, f"the count of a value of {self.of.name!r}")
-        return self._with(given, of, (sets,))
+        squares = None
+        if q is not None or r is not None:
+            a, b = (np.array([w.sum() for _, w in s]) if x is None else x for s, x in ((mine, q), (others, r)))
+            squares = np.where([len(values) > 0 for values, _ in sets], np.maximum(a + sign * b, 0.0), 0.0)
+        return self._with(given, of, (sets, squares))
 
-    def _over(self, given: Nominal, of: Any) -> tuple[tuple[Multiset, ...]]:
+    def _over(self, given: Nominal, of: Any) -> tuple[tuple[Multiset, ...], Floats | None]:
         mine = dict(zip(self.given.values, self.filled, strict=True))
-        return (tuple(mine.get(value, _NONE) for value in given.values),)
+        squares = None if self.squares is None else relaid(self.squares, 0, self.given, given)
+        return tuple(mine.get(value, _NONE) for value in given.values), squares
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], attributes: Mapping[str, Any]) -> Self:
@@ -282,15 +322,21 @@ class Values(ClassTally):
         [2]
         """
         given, of = attributes[data["given"]], attributes[data["of"]]
-        sets = []
-        for values, weights in data["sets"]:
-            pair = np.array(values, dtype=np.float64), np.array(weights)
-            if pair[0].shape != pair[1].shape or (np.diff(pair[0]) <= 0).any():
-                raise ValueError(f"the values of {of.name!r} are not in ascending order")
-            sets.append(pair if len(values) else _NONE)
+        sets, what = [], f"the values of {of.name!r}"
+        for part in data["sets"]:
+            values = numbers(part[0], what, (None,), least=-LARGEST, most=LARGEST).astype(np.float64)
+            weights = numbers(part[1], f"the weights of {what}", (len(values),), least=0)
+            if not (weights > 0).all() or (np.diff(values) <= 0).any():
+                raise ValueError(f"{what} are not in ascending order, or one has no weight")
+            sets.append((values, weights) if len(values) else _NONE)
         if len(sets) != len(given.values):
-            raise ValueError(f"the values of {of.name!r} do not match the classes")
-        return cls(given, of, tuple(sets))
+            raise ValueError(f"{what} do not match the classes")
+        squares = data.get("squares")
+        if squares is not None:
+            squares = numbers(squares, f"the squared weights of {what}", (len(sets),), least=0).astype(np.float64)
+        elif any(weights.dtype.kind == "f" for _, weights in sets):  # a file of version 0.1.0
+            squares = np.array([squared_weights(np.asarray(weights, dtype=np.float64)) for _, weights in sets])
+        return cls(given, of, tuple(sets), squares)
 
 
 def _rows_by_class(codes: NDArray[Any], n_classes: int) -> tuple[NDArray[Any] | None, NDArray[Any]]:
@@ -304,8 +350,22 @@ def _refuse_extremes(mine: Multiset, column: NDArray[Any], name: str) -> None:
     ends = np.abs(mine[0][[0, -1]]).max() if len(mine[0]) else 0.0
     if np.isinf(ends):
         raise infinity(column, name)
-    if ends > 1e150:
+    if ends > LARGEST:
         raise too_large(name)
+
+
+def squared_weights(weights: Floats) -> float:
+    """Return the sum of the squared weights of rows; an integral weight w counts as w rows with weight 1.
+
+    Floats from 2**53 are integers only because they have no digits for a fraction.
+    """
+    copies = (weights == np.floor(weights)) & (weights < MOST_EXACT)
+    return float(np.where(copies, weights, weights * weights).sum())
+
+
+def row_weight(n: float, squares: float) -> float:
+    """Return the weight of a typical row, from the sums of the weights and of their squares."""
+    return float(squares) / float(n) if n > 0 and squares > 0 else 1.0
 
 
 def multiset(values: Floats, weights: NDArray[Any] | None) -> Multiset:

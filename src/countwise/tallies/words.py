@@ -13,7 +13,9 @@ from countwise import _kernels
 from countwise.data.attributes import Nominal
 from countwise.data.table import Table
 from countwise.data.text import Block, Text
-from countwise.tallies._base import ClassTally, Progress, refuse_negative, relaid, subtracted
+from countwise.data.weights import MOST_EXACT
+from countwise.jsonfile import numbers
+from countwise.tallies._base import ClassTally, Progress, added, refuse_negative, relaid, subtracted
 
 __all__ = ["Words"]
 
@@ -63,6 +65,15 @@ class Words(ClassTally):
             return np.zeros(classes, dtype=np.int64), np.zeros((classes, len(self.of.words)), dtype=np.int64)
         return self.n, self.cells
 
+    @property
+    def of_classes(self) -> NDArray[Any]:
+        """Weight of the rows in each class whose text is not missing."""
+        return self.filled[0]
+
+    def _has_values(self, name: str) -> bool:
+        """Return whether rows have been counted; a missing count is 0."""
+        return bool(self.filled[0].any())
+
     def _filled(self, table: Table, progress: Progress | None) -> Self:
         codes, classes = table[self.given.name], len(self.given.values)
         bag = table[self.of.name]
@@ -76,10 +87,11 @@ class Words(ClassTally):
         )
         known = self.present or bag.data.dtype.kind in "iub"
         integral = n.dtype.kind == "i" and (known or bool((cells == np.floor(cells)).all()))
+        integral = integral and float(cells.max(initial=0.0)) <= MOST_EXACT
         return replace(self, n=n, cells=cells.astype(np.int64) if integral else cells)
 
     def __add__(self, other: Self) -> Self:
-        return self._combine(other, np.add)
+        return self._combine(other, added)
 
     def __sub__(self, other: Self) -> Self:
         result = self._combine(other, subtracted)
@@ -121,7 +133,9 @@ class Words(ClassTally):
         [[0, 0], [0, 0]]
         """
         given, of = attributes[data["given"]], attributes[data["of"]]
-        n, cells = np.array(data["n"]), np.array(data["cells"])
-        if cells.shape != (len(given.values), len(of.words)) or n.shape != (len(given.values),):
-            raise ValueError(f"the word counts of {of.name!r} do not match its vocabulary")
+        what, classes = f"the word counts of {of.name!r}", len(given.values)
+        n = numbers(data["n"], what, (classes,), least=0)
+        cells = numbers(data["cells"], what, (classes, len(of.words)), least=0)
+        if data["present"] and (cells > n[:, None] * (1 + 1e-6)).any():
+            raise ValueError(f"a word of {of.name!r} occurs in more rows than there are")
         return cls(given, of, bool(data["present"]), n, cells)

@@ -12,16 +12,17 @@ from numpy.typing import NDArray
 
 from countwise._typing import Floats, Indices
 from countwise.base.row_model import RowModel
-from countwise.data.attributes import Numeric
+from countwise.data.attributes import Nominal, Numeric
 from countwise.data.cells import row_of
 from countwise.data.frames import Frame, is_relation
 from countwise.data.output import dense
-from countwise.data.schema import Schema
+from countwise.data.schema import Schema, field_types
 from countwise.data.table import Table
 from countwise.data.text import Text
+from countwise.engines.execute import executed
 from countwise.engines.gather import EnginePart
 from countwise.engines.relation import Relation
-from countwise.errors import CountwiseError, OptionError, check_number, check_settings
+from countwise.errors import SEED, CountwiseError, OptionError, check_flag, check_number, check_settings
 from countwise.io.paths import is_paths
 from countwise.scoring.sql import choice_expression, choice_query
 from countwise.scoring.tree import chosen
@@ -37,6 +38,7 @@ from countwise.tree.rules import RuleSet, rules_of
 from countwise.tree.scoring import choices_of
 from countwise.tree.working import TreeWorking, drawn
 from countwise.working import Account, Grid
+from countwise.working.grid import shown
 from countwise.working.numbers import number
 
 __all__ = ["FeatureModel", "TreeModel"]
@@ -162,10 +164,10 @@ class TreeModel(FeatureModel):
         if self.thresholds == "binned" and is_paths(X) and needs_no_rows(self):
             from countwise.tree.growth.grow_pieces import open_chunks
 
-            reopen = partial(open_rows, X, y, sample_weight, numbers=self._numbers)
+            reopen = partial(open_rows, X, y, sample_weight, numbers=self._numbers, types=field_types(self.types))
             bins = int(self.max_bins)
             return open_chunks(reopen, self._infer_schema, factors, bins, numeric_target=self._numbers)
-        rows = open_whole(dense(X), y, sample_weight, numbers=self._numbers)
+        rows = open_whole(dense(X), y, sample_weight, numbers=self._numbers, types=field_types(self.types))
         try:
             return MemoryTrainingSet.of(rows, self._infer_schema(rows.frame), *self._encode_target(rows), factors)
         except CountwiseError as error:
@@ -200,6 +202,7 @@ class TreeModel(FeatureModel):
             thresholds=("exact", "binned"),
             missing=("fractions", "branch", "majority"),
             unseen=("ignore", "error"),
+            random_state=SEED,
         )
         check_number("min_samples_split", self.min_samples_split, 1)
         check_number("min_gain", self.min_gain, 0)
@@ -376,7 +379,7 @@ class TreeModel(FeatureModel):
         np.subtract.at(gained, tree.parent[1:], within[1:])
         inner = tree.attribute >= 0
         names = list(self.schema_)
-        places = np.array([names.index(f.column) for f in self._features])
+        places = np.array([names.index(f.column) for f in self._features], dtype=np.intp)
         if len(names) == 1 and self.n_features_in_ == len(self._features):
             places = np.arange(len(self._features))
         found = np.zeros(max(len(names), int(places.max(initial=0)) + 1))
@@ -498,7 +501,7 @@ class TreeModel(FeatureModel):
         best = int(self._best[k])
         wrong = n - float(self.tree_.cells[k][best])
         counts = number(n) if wrong <= 1e-9 * n else f"{number(n)}, {number(wrong)} wrong"
-        return f"{self.classes_[best]} ({counts})"
+        return f"{shown(self.classes_[best])} ({counts})"
 
     def rules(self) -> RuleSet:
         """Convert the tree to if-then rules, one for each leaf.
@@ -521,7 +524,7 @@ class TreeModel(FeatureModel):
         return rules_of(self.tree_, self._features, self.target_.name, classes, best)
 
     def _scored(self, X: Any, *, proba: bool, reasons: int) -> Any:
-        return chosen(X, choices_of(self), proba=proba, reasons=reasons)
+        return executed(lambda: chosen(X, choices_of(self), proba=proba, reasons=reasons))
 
     def to_sql(
         self,
@@ -569,6 +572,8 @@ class TreeModel(FeatureModel):
         END
         """
         self._check_fitted()
+        proba = None if proba is None else check_flag("proba", proba)
+        missing = check_flag("missing", missing)
         if proba and self._numbers:
             raise OptionError("A regression tree has no class probabilities.", hint="use proba=False.")
         tree = choices_of(self)
@@ -584,8 +589,15 @@ class TreeModel(FeatureModel):
 
     def _revive(self, state: Mapping[str, Any]) -> None:
         """Restore the tree from plain data."""
+        self._check_settings()
         self._features = features_of(self.schema_)
         self.tree_ = Tree.from_dict(state["tree"], len(self._features))
         if self.tree_.cells.shape[1] != (3 if self._numbers else len(self.target_.values)):
             raise ValueError("the tree and its target have different numbers of classes")
+        self.tree_.check_cells(self._numbers)
+        groups = np.diff(self.tree_.group_starts)
+        for k in np.flatnonzero(self.tree_.attribute >= 0).tolist():
+            a = self._features[self.tree_.attribute[k]].attribute
+            if groups[k] != (len(a.values) + 2 if isinstance(a, Nominal) else 0):
+                raise ValueError(f"the test of node {k} does not suit {a.name!r}")
         self._derive()

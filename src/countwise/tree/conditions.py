@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from countwise._typing import Flags, Floats
 from countwise.cuts import labels
 from countwise.data.attributes import Nominal
+from countwise.errors import printable
 from countwise.tree.features import Feature
 from countwise.tree.nodes import Tree
 
@@ -56,13 +57,17 @@ class Condition:
     missing: bool = False
     said: str = field(default="", compare=False)
 
+    @property
+    def _name(self) -> str:
+        return printable(self.attribute, lines=False)
+
     def __str__(self) -> str:
-        name = self.attribute
+        name = self._name
         if self.said or self.missing:
-            return f"{name} {self.said or 'is missing'}"
+            return f"{name} {printable(self.said, lines=False) or 'is missing'}"
         for values, one, several in ((self.values, "=", "in"), (self.but, "≠", "not")):
             if values is not None:
-                return f"{name} {one} {values[0]}" if len(values) == 1 else f"{name} {several} {_set(values)}"
+                return f"{name} {one} {_set(values)}" if len(values) == 1 else f"{name} {several} {{{_set(values)}}}"
         if self.low is None:
             return f"{name} is not missing" if self.high is None else f"{name} <= {_written(self.high)}"
         if self.high is None:
@@ -76,7 +81,7 @@ class Condition:
             return "missing"
         if self.low is not None and self.high is not None:
             return f"({_written(self.low)}, {_written(self.high)}]"
-        return str(self).removeprefix(f"{self.attribute} ").removeprefix("= ")
+        return str(self).removeprefix(f"{self._name} ").removeprefix("= ")
 
     def holds(self, column: NDArray[Any], feature: Feature) -> Flags:
         """Return a mask of the values for which the condition holds.
@@ -118,9 +123,9 @@ def _written(limit: float) -> str:
 
 
 def _set(values: tuple[Any, ...]) -> str:
-    named = [str(v) for v in values[:_MOST_NAMED]]
+    named = [printable(str(v), lines=False) for v in values[:_MOST_NAMED]]
     rest = len(values) - len(named)
-    return "{" + ", ".join([*named, *([f"{rest} more"] if rest else [])]) + "}"
+    return ", ".join([*named, *([f"{rest} more"] if rest else [])])
 
 
 def condition_of(tree: Tree, features: Sequence[Feature], child: int) -> Condition:

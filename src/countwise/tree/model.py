@@ -18,7 +18,7 @@ from countwise.errors import OptionError, check_settings, listed
 from countwise.tree.base import TreeModel
 from countwise.tree.growth.builder import ClassFactors
 from countwise.tree.growth.sorted_column import RANGE_RULES
-from countwise.tree.nodes import Landing
+from countwise.tree.nodes import Landing, first_best
 
 __all__ = ["TreeClassifier", "TreeRegressor"]
 
@@ -218,7 +218,7 @@ class TreeClassifier(Classifier, TreeModel):
         pseudo = smoothing_of(self.smoothing).pseudo(root, self.target_.values)
         counts = self.tree_.predicting_cells(numeric=False) + pseudo
         self._probabilities = counts / counts.sum(axis=1, keepdims=True)
-        self._best = np.argmax(self._probabilities.round(12), axis=1)  # ties must not depend on rounding
+        self._best = first_best(self._probabilities)
         self.class_count_ = root[0].copy()
 
     def predict_proba(self, X: Any) -> Floats:
@@ -244,7 +244,7 @@ class TreeClassifier(Classifier, TreeModel):
         >>> TreeClassifier(max_depth=1).fit(tennis.X, tennis.y).predict_proba(tennis.X)[:2].tolist()
         [[0.6, 0.4], [0.6, 0.4]]
         """
-        return self._read(X, lambda landing: landing.blended(self._probabilities))
+        return self._read(X, self._blended)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the most probable class of each row; ties go to the first class in `classes_`.
@@ -268,12 +268,19 @@ class TreeClassifier(Classifier, TreeModel):
         """
 
         def best(landing: Landing) -> NDArray[Any]:
-            if landing.rows is None:
-                return np.asarray(self._best[landing.leaves])
-            return np.asarray(np.argmax(landing.blended(self._probabilities).round(12), axis=1))
+            return self._best[landing.leaves] if landing.rows is None else first_best(self._blended(landing))
 
         codes = self._read(X, best)
         return self.classes_[codes]
+
+    def _labels_and_proba(self, X: Any) -> tuple[NDArray[Any], Floats]:
+        proba = self.predict_proba(X)
+        return self.classes_[first_best(proba)], proba
+
+    def _blended(self, landing: Landing) -> Floats:
+        """Return P(class | row); rounding errors of the fractions must not leave a sum other than 1."""
+        proba = landing.blended(self._probabilities)
+        return proba if landing.rows is None else proba / proba.sum(axis=1, keepdims=True)
 
 
 @dataclass(eq=False, repr=False)

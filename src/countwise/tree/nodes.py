@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from countwise import _kernels
 from countwise._cached import lazy
 from countwise._typing import Flags, Floats, Indices
+from countwise.jsonfile import numbers
 
-__all__ = ["Landing", "NodeCandidates", "NodeTests", "Tests", "Tree", "ragged"]
+__all__ = ["Landing", "NodeCandidates", "NodeTests", "Tests", "Tree", "first_best", "ragged"]
 
 # attribute, thresholds, starts of thresholds, groups, starts of groups, branch of missing values
 Tests = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
@@ -24,6 +25,7 @@ _DTYPES: dict[str, Any] = {  # dtype of each field
     **dict.fromkeys(("limit_starts", "group_starts"), np.int64),
     **dict.fromkeys(("limits", "cells", "search_results"), np.float64),
 }
+_LARGEST = 1e150  # numbers above it cannot be squared
 _FILE_NAMES = {"searched": "looked", "search_results": "offered"}  # names in model files, where they differ
 
 
@@ -52,6 +54,14 @@ class Landing:
         fractions = self.fractions.reshape(-1, *[1] * (values.ndim - 1))
         np.add.at(out, self.rows, fractions * values[self.leaves])
         return out
+
+
+def first_best(proba: Floats) -> NDArray[np.intp]:
+    """Return the index of the most probable class of each row, the first at a tie.
+
+    Rounded as engines and SQL queries do, because the sum over the leaves of a row has rounding errors.
+    """
+    return np.asarray(np.argmax(proba.round(12), axis=1))
 
 
 @dataclass(frozen=True, eq=False)  # no slots, because derived arrays are cached on the instance
@@ -216,11 +226,41 @@ class Tree:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], n_attributes: int) -> Tree:
         """Create a tree from the result of `to_dict`, and check its consistency."""
-        parts = {name: np.array(data[_FILE_NAMES.get(name, name)], dtype=dtype) for name, dtype in _DTYPES.items()}
-        parts["search_results"] = parts["search_results"].reshape(3, -1, n_attributes)  # also without searched nodes
+        parts = {name: _array(data[_FILE_NAMES.get(name, name)], name) for name in _DTYPES}
+        shape = 3, len(parts["searched"]), n_attributes  # also without searched nodes or attributes
+        parts["search_results"] = parts["search_results"].reshape(shape)
         tree = cls(**parts)
         _check(tree, n_attributes)
         return tree
+
+    def check_cells(self, numeric: bool) -> None:
+        """Raise ValueError if the cells of a file are not counts, or branches do not divide those of their node."""
+        cells = self.cells[:, [0, 2]] if numeric else self.cells  # the weight, and the squared deviations
+        weights, tolerance = self.weights(numeric), 1e-6 * float(self.weights(numeric)[0])
+        below = np.zeros(len(self))
+        np.add.at(below, self.parent[1:], weights[1:])
+        inner = self.attribute >= 0
+        if (cells < -tolerance * (not numeric)).any() or weights[0] <= 0 or not np.isfinite(self.cells.sum()):
+            raise ValueError("a node of the tree has negative counts, or the root has none")
+        with np.errstate(invalid="ignore"):
+            extreme = np.abs(self.search_results[:2]) > (4 * _LARGEST**2 if numeric else 1e100)
+        if extreme.any():
+            raise ValueError("the gain or the score of a split is impossible")
+        means = self.cells[:, 1] if numeric else np.empty(0)
+        if (np.abs(means) > _LARGEST).any() or (np.abs(below - weights)[inner] > tolerance).any():
+            raise ValueError("the counts of a node are not the sums of those of its branches")
+
+
+def _array(data: Any, name: str) -> NDArray[Any]:
+    """Return a field of a tree from a file as an array."""
+    floats = _DTYPES[name] is np.float64
+    depth = {"cells": 2, "search_results": 3}.get(name, 1)
+    if name == "search_results" and not any(map(len, data)):
+        return np.empty(0)
+    limits = {} if floats else {"least": -1, "most": 2**31 - 1}
+    missing = name == "search_results"
+    found = numbers(data, f"the {name}", (None,) * depth, missing=missing, whole=not floats, **limits)
+    return found.astype(_DTYPES[name])
 
 
 class NodeTests:

@@ -169,7 +169,7 @@ def _cut_off(tree: Tree, k: int, alpha: float, pruned_at: Floats, gone: Flags) -
 def check_pruning(pruning: Any, numeric_target: bool) -> None:
     """Raise OptionError for an unknown pruning method."""
     known = _METHODS[1:] if numeric_target else _METHODS
-    if pruning is not None and pruning not in known:
+    if pruning is not None and not (isinstance(pruning, str) and pruning in known):
         raise OptionError(
             f"pruning must be one of {listed(known)} or None, not {pruning!r}.", hint=did_you_mean(pruning, known)
         )

@@ -15,7 +15,9 @@ from countwise.cuts import min_n
 from countwise.data.attributes import Nominal
 from countwise.data.table import Table
 from countwise.distributions import smoothing_of
-from countwise.errors import OptionError, check_number, check_settings
+from countwise.engines.execute import executed
+from countwise.errors import SEED, OptionError, check_number, check_settings
+from countwise.jsonfile import plain_value
 from countwise.scoring.sql import rule_query
 from countwise.scoring.tree import ruled
 from countwise.sources import Memory
@@ -25,6 +27,7 @@ from countwise.tree.features import columns_of, features_of
 from countwise.tree.growth.grow_memory import MemoryTrainingSet
 from countwise.tree.growth.settings import check_growth_settings, growth_settings
 from countwise.tree.growth.sorted_column import values_by_class
+from countwise.tree.nodes import first_best
 from countwise.tree.pruning import between, held_out_weights, prune_pessimistically
 from countwise.tree.rules import Cover, Rule, RuleSet, counted, ordered, rules_of, simplified
 from countwise.tree.scoring import rules_as_terms
@@ -160,6 +163,7 @@ class RuleClassifier(Classifier, FeatureModel):
             method=("c45", "tree", "one_r"),
             simplify=("pessimistic", "held_out", None),
             default=("majority", "abstain"),
+            random_state=SEED,
         )
         check_number("n", self.n, 0, above=True)
         between("confidence", self.confidence, 0.5, closed=True)
@@ -204,8 +208,7 @@ class RuleClassifier(Classifier, FeatureModel):
         tree = data.grow(growth_settings(self))
         if self.method == "tree":
             tree = prune_pessimistically(tree, float(self.confidence))
-        # ties must not depend on rounding
-        best = np.argmax((tree.cells / np.maximum(tree.weights(numeric=False), 1e-300)[:, None]).round(12), axis=1)
+        best = first_best(tree.cells / np.maximum(tree.weights(numeric=False), 1e-300)[:, None])
         return rules_of(tree, data.features, data.target.name, data.target.values, best.tolist())
 
     def _simplified(self, data: MemoryTrainingSet, cover: Cover) -> RuleSet:
@@ -271,6 +274,29 @@ class RuleClassifier(Classifier, FeatureModel):
             found[mine] = i
             free &= ~mine
         return found
+
+    def apply(self, X: Any) -> Indices:
+        """Return the index of the rule that decides each row, as the trees return the leaf; see `decides`.
+
+        Parameters
+        ----------
+        X : table
+            The rows.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_rows,)
+            Positions in `rules_`; ``len(rules_)`` where only the default holds.
+
+        Examples
+        --------
+        >>> from countwise import RuleClassifier, samples
+        >>> tennis = samples.load("tennis")
+        >>> model = RuleClassifier("one_r").fit(tennis.frame, "play")
+        >>> model.apply(tennis.X)[:3].tolist() == model.decides(tennis.X)[:3].tolist()
+        True
+        """
+        return self.decides(X)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the class of the first rule that holds for each row, or the default if none does.
@@ -378,7 +404,7 @@ class RuleClassifier(Classifier, FeatureModel):
         return Account(title, float(p[best]), (section,), notes, posterior)
 
     def _scored(self, X: Any, *, proba: bool, reasons: int) -> Any:
-        return ruled(X, rules_as_terms(self), proba=proba, reasons=reasons)
+        return executed(lambda: ruled(X, rules_as_terms(self), proba=proba, reasons=reasons))
 
     def to_sql(self, table: str, dialect: str = "duckdb", *, proba: bool = True) -> str:
         """Translate the rules to an SQL query that scores a table.
@@ -406,13 +432,13 @@ class RuleClassifier(Classifier, FeatureModel):
         --------
         >>> from countwise import RuleClassifier, samples
         >>> tennis = samples.load("tennis")
-        >>> print(RuleClassifier("one_r").fit(tennis.frame, "play").to_sql("days", "sqlite", proba=False))
+        >>> print(RuleClassifier("one_r").fit(tennis.frame, "play").to_sql("days", "postgres", proba=False))
         WITH cw_cells AS (
-          SELECT *,
-            CAST("outlook" AS TEXT) COLLATE BINARY AS "cw outlook"
-          FROM "days"
+          SELECT COALESCE(cw_row.*) AS cw_row,
+            cw_row."outlook"::TEXT COLLATE "C" AS "cw outlook"
+          FROM "days" AS cw_row
         )
-        SELECT *,
+        SELECT (cw_row).*,
           CASE
             WHEN "cw outlook" = 'Overcast' THEN 'Yes'
             WHEN "cw outlook" = 'Rain' THEN 'Yes'
@@ -501,16 +527,32 @@ class RuleClassifier(Classifier, FeatureModel):
         if self.rules is not None:  # with a count for each class of this model, because loading checks that
             zeros = (0.0,) * len(self.target_.values)
             rules = tuple(replace(rule, counts=zeros) for rule in self.rules)
-            given = replace(self.rules, rules=rules, default=None).to_dict()
-        return {"rules": self.rules_.to_dict(), "given": given}
+            given = _plain_rules(replace(self.rules, rules=rules, default=None))
+        return {"rules": _plain_rules(self.rules_), "given": given}
 
     def _revive(self, state: Mapping[str, Any]) -> None:
+        if self.rules is not None:
+            raise ValueError("the settings of rules contain rules")
+        self._check_settings()
         self._features = features_of(self.schema_)
-        known = {f.name for f in self._features}
+        known = {f.name: f for f in self._features}
         self.rules_ = RuleSet.from_dict(state["rules"], self.target_.values, known)
         if state.get("given") is not None:
             self.rules = RuleSet.from_dict(state["given"], self.target_.values, known)
         self._derive()
+
+
+def _plain_rules(rules: RuleSet) -> dict[str, Any]:
+    """Return rules as plain data, with the types of the values that they contain."""
+    found = rules.to_dict()
+    found["classes"] = [plain_value(c) for c in found["classes"]]
+    for rule in (*found["rules"], *([] if found["default"] is None else [found["default"]])):
+        rule["then"] = plain_value(rule["then"])
+        for condition in rule["if"]:
+            condition |= {
+                name: [plain_value(v) for v in condition[name]] for name in condition.keys() & {"values", "but"}
+            }
+    return found
 
 
 def _cover_of(data: MemoryTrainingSet) -> Cover:

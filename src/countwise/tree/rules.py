@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, overload
 
@@ -10,12 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import Flags, Floats
+from countwise.data.attributes import Nominal
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.tree.conditions import Condition, with_branch
 from countwise.tree.features import Feature
 from countwise.tree.nodes import Tree
 from countwise.tree.pruning import upper_error
 from countwise.working import Grid
+from countwise.working.grid import shown
 from countwise.working.numbers import number, percent
 
 __all__ = ["Cover", "Rule", "RuleSet", "counted", "ordered", "rules_of", "simplified"]
@@ -59,7 +62,7 @@ class Rule:
         return " and ".join(map(str, self.conditions)) if self.conditions else "always"
 
     def __str__(self) -> str:
-        predicted = number(self.answer) if isinstance(self.answer, float) and not self.counts else str(self.answer)
+        predicted = number(self.answer) if isinstance(self.answer, float) and not self.counts else shown(self.answer)
         certain = self.confidence in (0.0, 1.0)
         quality = percent(self.confidence, certain=certain) if self.counts else f"SD {number(self.confidence)}"
         start = f"if {self.text} then" if self.conditions else "always"
@@ -135,9 +138,10 @@ class RuleSet(Sequence[Rule]):
         return replace(self, rules=self.rules[i]) if isinstance(i, slice) else self.rules[i]
 
     def __str__(self) -> str:
-        lines = [str(rule).replace(" then ", f" then {self.target} = ", 1) for rule in self.rules]
+        target = shown(self.target)
+        lines = [str(rule).replace(" then ", f" then {target} = ", 1) for rule in self.rules]
         if self.default is not None:
-            lines.append(str(self.default).replace("always ", f"otherwise {self.target} = ", 1))
+            lines.append(str(self.default).replace("always ", f"otherwise {target} = ", 1))
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -222,7 +226,7 @@ class RuleSet(Sequence[Rule]):
         """Return None: a model file stores given rules with the fitted state, not with the settings."""
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any], classes: tuple[Any, ...], known: Container[str]) -> RuleSet:
+    def from_dict(cls, data: Mapping[str, Any], classes: tuple[Any, ...], known: Mapping[str, Feature]) -> RuleSet:
         """Create a rule set from the result of `to_dict`.
 
         Parameters
@@ -231,8 +235,8 @@ class RuleSet(Sequence[Rule]):
             The result of `to_dict`.
         classes : tuple
             Classes of the target.
-        known : container of str
-            Names of the attributes that rules may test.
+        known : mapping of str to Feature
+            The features that rules may test, by name.
 
         Returns
         -------
@@ -249,15 +253,16 @@ class RuleSet(Sequence[Rule]):
         >>> from countwise.tree.rules import RuleSet
         >>> tennis = samples.load("tennis")
         >>> rules = TreeClassifier().fit(tennis.X, tennis.y).rules()
-        >>> RuleSet.from_dict(rules.to_dict(), rules.classes, ["outlook", "humidity", "wind"]) == rules
+        >>> from countwise.tree.features import features_of
+        >>> model = TreeClassifier().fit(tennis.X, tennis.y)
+        >>> known = {feature.name: feature for feature in features_of(model.schema_)}
+        >>> RuleSet.from_dict(rules.to_dict(), rules.classes, known) == rules
         True
         """
         default = None if data["default"] is None else _rule_from(data["default"])
         rules = cls(str(data["target"]), classes, tuple(_rule_from(one) for one in data["rules"]), default)
         for rule in rules._every:
-            odd = [c.attribute for c in rule.conditions if c.attribute not in known]
-            if odd or rule.answer not in classes or len(rule.counts) != len(classes):
-                raise ValueError("a rule refers to an unknown column or class")
+            _check_rule(rule, classes, known)
         return rules
 
     def to_dict(self) -> dict[str, Any]:
@@ -281,6 +286,27 @@ class RuleSet(Sequence[Rule]):
             "rules": [rule.to_dict() for rule in self.rules],
             "default": None if self.default is None else self.default.to_dict(),
         }
+
+
+def _check_rule(rule: Rule, classes: tuple[Any, ...], known: Mapping[str, Feature]) -> None:
+    """Raise ValueError if a rule of a file does not suit the columns and classes, or its numbers are impossible."""
+    odd = [c.attribute for c in rule.conditions if c.attribute not in known]
+    if odd or rule.answer not in classes or len(rule.counts) != len(classes):
+        raise ValueError("a rule refers to an unknown column or class")
+    counts = (*rule.counts, rule.support)
+    if not all(0 <= n < math.inf for n in counts) or not 0 <= rule.confidence <= 1 or math.isinf(sum(counts)):
+        raise ValueError("the counts or the confidence of a rule are impossible")
+    total = sum(rule.counts)
+    if abs(rule.confidence * total - rule.counts[list(classes).index(rule.answer)]) > 1e-6 * total:
+        raise ValueError("the confidence of a rule is not the share of its class")
+    for c in rule.conditions:
+        feature, values = known[c.attribute], (*(c.values or ()), *(c.but or ()))
+        limits = [limit for limit in (c.low, c.high) if limit is not None]
+        domain = feature.attribute.values if isinstance(feature.attribute, Nominal) else ()
+        if not all(v in domain for v in values) or (limits and isinstance(feature.attribute, Nominal)):
+            raise ValueError(f"a condition on {c.attribute!r} does not suit its values")
+        if not all(map(math.isfinite, limits)) or limits != sorted(limits):
+            raise ValueError(f"the limits of a condition on {c.attribute!r} are impossible")
 
 
 def _rule_from(data: Mapping[str, Any]) -> Rule:

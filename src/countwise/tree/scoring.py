@@ -9,7 +9,7 @@ import numpy as np
 
 from countwise.data.attributes import Nominal
 from countwise.errors import OptionError
-from countwise.scoring.plan import Choices, Node, Rules, Test
+from countwise.scoring.plan import Choices, Node, Rules, Test, inputs_of
 from countwise.tree.conditions import Condition, condition_of
 from countwise.tree.features import Feature
 
@@ -31,11 +31,12 @@ def choices_of(model: Any) -> Choices:
         tests = tuple(as_test(condition_of(tree, features, child), feature) for child in children)
         nodes.append(Node(tests, children, tuple(parts.tolist())))
     if model._numbers:
-        return Choices(model.target_.name, (), tuple(nodes), np.asarray(model._means))
-    best = tuple(int(c) for c in model._best)
-    return Choices(
-        model.target_.name, tuple(model.classes_.tolist()), tuple(nodes), np.asarray(model._probabilities), best
-    )
+        return Choices(
+            model.target_.name, (), tuple(nodes), np.asarray(model._means), inputs=inputs_of(model.schema_)
+        )
+    classes, best = tuple(model.classes_.tolist()), tuple(int(c) for c in model._best)
+    shares = np.asarray(model._probabilities)
+    return Choices(model.target_.name, classes, tuple(nodes), shares, best, inputs_of(model.schema_))
 
 
 def rules_as_terms(model: Any) -> Rules:
@@ -48,7 +49,8 @@ def rules_as_terms(model: Any) -> Rules:
     if model.default == "abstain":
         predicted[-1] = None
     classes = tuple(model.classes_.tolist())
-    return Rules(model.target_.name, classes, rules, tuple(predicted), np.asarray(model._probabilities))
+    shares = np.asarray(model._probabilities)
+    return Rules(model.target_.name, classes, rules, tuple(predicted), shares, inputs_of(model.schema_))
 
 
 def as_test(condition: Condition, feature: Feature) -> Test:

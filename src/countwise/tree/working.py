@@ -12,7 +12,7 @@ from countwise.distributions import smoothing_of
 from countwise.tree.conditions import condition_of, conditions_to
 from countwise.tree.features import Feature, columns_of
 from countwise.tree.growth.criteria import Criterion
-from countwise.tree.nodes import Landing, Tree
+from countwise.tree.nodes import Landing, Tree, first_best
 from countwise.working import Account, Grid, Section
 from countwise.working.numbers import number, percent
 
@@ -92,8 +92,8 @@ class TreeWorking:
         if self.criterion.numeric:
             value = float(self.landing.blended(self.model._means)[0])
             return f"{self.target} = {number(value)}.", value, None
-        p = self.landing.blended(self.model._probabilities)[0]
-        best = int(np.argmax(p.round(12)))
+        proba = self.model._blended(self.landing)
+        p, best = proba[0], int(first_best(proba)[0])
         classes = self.model.classes_.tolist()
         certain = float(p[best]) == 1.0 and np.count_nonzero(p) == 1
         title = f"{self.target} = {classes[best]} with probability {percent(float(p[best]), certain=certain)}."
@@ -161,7 +161,8 @@ class TreeWorking:
             "gain": gains[order].tolist(),
         }
         if self.criterion.ratio:
-            known = np.divide(gains, scores, out=np.full(len(gains), np.nan), where=scores > 0)
+            with np.errstate(over="ignore"):
+                known = np.divide(gains, scores, out=np.full(len(gains), np.nan), where=scores > 0)
             table |= {"split information": known[order].tolist(), "gain ratio": scores[order].tolist()}
         return Grid(table)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any
 
+from countwise.errors import printable
+from countwise.working.markup import escape
 from countwise.working.numbers import number
 
 __all__ = ["Grid"]
@@ -17,7 +18,7 @@ def shown(cell: Any) -> str:
     """Return a value as text; None and NaN become an empty string."""
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return ""
-    return number(cell) if type(cell) is float else str(cell)
+    return number(cell) if type(cell) is float else printable(str(cell), lines=False)
 
 
 _NUMBER = re.compile(r"(?P<whole>[-+−]?[0-9]+([ ,][0-9]{3})*|(?=\.[0-9]))(?P<rest>(\.[0-9]+)?(e[-+]?[0-9]+)?( ?%)?)")
@@ -147,7 +148,7 @@ class Grid(Mapping[str, list[Any]]):
         north    3.5
         east    12
         """
-        columns = [_aligned(name, [shown(cell) for cell in cells]) for name, cells in self._columns.items()]
+        columns = [_aligned(shown(name), [shown(cell) for cell in cells]) for name, cells in self._columns.items()]
         wide = [(cell_width(cells[0]) + 2, numeric) for numeric, cells in columns]
         least = sum(w if numeric else min(w, _LEAST) for w, numeric in wide) - 2
         if width is not None and least <= width < sum(w for w, _ in wide) - 2:
@@ -186,8 +187,11 @@ class Grid(Mapping[str, list[Any]]):
         """
         import importlib
 
-        from countwise.errors import check_value
+        from countwise.errors import TableError, check_value
 
         check_value("kind", kind, ("pandas", "polars", "pyarrow"))
         library = importlib.import_module(kind)
-        return library.table(self._columns) if kind == "pyarrow" else library.DataFrame(self._columns)
+        try:
+            return library.table(self._columns) if kind == "pyarrow" else library.DataFrame(self._columns)
+        except Exception as error:  # values that the library cannot hold, such as tuples
+            raise TableError(f"The result cannot be a {kind} table: {error}", hint="use 'pandas'.") from error

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from html import escape
 
+from countwise.working.markup import escape
 from countwise.working.numbers import fraction, percent, probability, signed
 from countwise.working.steps import Step
 from countwise.working.text import columns, factor_text, folded, unused_lines

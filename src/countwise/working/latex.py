@@ -2,19 +2,41 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
+
+from countwise.errors import printable
 from countwise.working.grid import shown
 from countwise.working.numbers import fraction, number, probability
 from countwise.working.sections import Section
 from countwise.working.text import columns, folded
 from countwise.working.working import Working
 
-__all__ = ["render", "section_latex"]
+__all__ = ["escaped", "render", "section_latex", "text_latex"]
 
 _SPECIAL = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    "|": r"\textbar{}", "<": r"\textless{}", ">": r"\textgreater{}",
+    "|": r"\textbar{}", "<": r"\textless{}", ">": r"\textgreater{}", "\xa0": r"\nobreakspace{}",
+    "…": r"\ldots{}", "–": "{--}", "—": "{---}", "‘": "{`}", "’": "{'}", "“": "{``}", "”": "{''}",
+    "ß": r"{\ss}", "æ": r"{\ae}", "Æ": r"{\AE}", "œ": r"{\oe}", "Œ": r"{\OE}", "ø": r"{\o}", "Ø": r"{\O}",
+    "ł": r"{\l}", "Ł": r"{\L}", "ı": r"{\i}", "§": r"{\S}", "¶": r"{\P}", "©": r"{\copyright}",
 }  # fmt: skip
+_MATH = {
+    "−": "-", "·": r"\cdot", "×": r"\times", "±": r"\pm", "≤": r"\le", "≥": r"\ge", "≠": r"\ne", "≈": r"\approx",
+    "∝": r"\propto", "∞": r"\infty", "√": r"\surd", "∫": r"\int", "Σ": r"\Sigma", "∏": r"\prod", "Π": r"\Pi",
+    "→": r"\rightarrow", "←": r"\leftarrow", "∧": r"\wedge", "∨": r"\vee", "¬": r"\neg", "∈": r"\in",
+    "α": r"\alpha", "β": r"\beta", "γ": r"\gamma", "δ": r"\delta", "Δ": r"\Delta", "ε": r"\varepsilon",
+    "½": r"\tfrac12", "θ": r"\theta", "λ": r"\lambda", "μ": r"\mu", "π": r"\pi", "σ": r"\sigma",
+    "φ": r"\varphi", "χ": r"\chi", "°": r"^{\circ}", "¹": "^{1}", "²": "^{2}", "³": "^{3}", "⁻": "^{-}",
+    "₁": "_{1}", "₂": "_{2}", "ᵀ": r"^{\mathsf{T}}",
+}  # fmt: skip
+# Accents that every encoding of fonts has.
+_ACCENTS = {
+    "\u0300": r"\`", "\u0301": r"\'", "\u0302": r"\^", "\u0303": r"\~", "\u0304": r"\=", "\u0306": r"\u",
+    "\u0307": r"\.", "\u0308": r"\"", "\u030a": r"\r", "\u030b": r"\H", "\u030c": r"\v", "\u0327": r"\c",
+}  # fmt: skip
+_NUMBER = re.compile(r"[-+]?[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?")
 
 
 def render(working: Working) -> str:
@@ -29,7 +51,7 @@ def render(working: Working) -> str:
         short = None if exact is None else fraction(exact)
         value = _power(probability(working.log_joint[c]))
         equal = value if short is None else rf"{_over(short)} = {value}"
-        name = rf"P(\text{{{escaped(working.target)}}} = \text{{{escaped(str(working.classes[c]))}}},\, \mathbf{{x}})"
+        name = rf"P({text_latex(working.target)} = {text_latex(str(working.classes[c]))},\, \mathbf{{x}})"
         product = r" \cdot ".join(factors)
         lines.append(rf"  {name} &= {product} = {equal} \\")
     for c in columns(working):
@@ -37,9 +59,7 @@ def render(working: Working) -> str:
         short = None if exact is None else fraction(exact)
         value = _power(number(working.posterior[c]))
         equal = value if short is None else rf"{_over(short)} = {value}"
-        name = (
-            rf"P(\text{{{escaped(working.target)}}} = \text{{{escaped(str(working.classes[c]))}}} \mid \mathbf{{x}})"
-        )
+        name = rf"P({text_latex(working.target)} = {text_latex(str(working.classes[c]))} \mid \mathbf{{x}})"
         lines.append(rf"  {name} &= {equal} \\")
     lines[-1] = lines[-1].removesuffix(r" \\")
     return "\n".join([r"\begin{align*}", *lines, r"\end{align*}", *(section_latex(s) for s in working.sections)])
@@ -47,7 +67,7 @@ def render(working: Working) -> str:
 
 def section_latex(section: Section) -> str:
     """Return the title, the table and the lines of a section."""
-    head = " & ".join(rf"\text{{{escaped(name)}}}" for name in section.table)
+    head = " & ".join(map(text_latex, section.table))
     rows = [" & ".join(_cell(shown(cell)) for cell in row) for row in section.table.rows()]
     table = [
         rf"\begin{{array}}{{l{'r' * (len(section.table) - 1)}}}",
@@ -61,15 +81,35 @@ def section_latex(section: Section) -> str:
 
 def _cell(text: str) -> str:
     """Return a number as math and any other value as text."""
-    try:
-        float(text)
-    except ValueError:
-        return rf"\text{{{escaped(text)}}}" if text else ""
-    return _power(text)
+    if _NUMBER.fullmatch(text):
+        return _power(text)
+    return text_latex(text) if text else ""
+
+
+def text_latex(text: str) -> str:
+    """Return any text as LaTeX within a formula."""
+    return rf"\text{{{escaped(text)}}}"
 
 
 def escaped(text: str) -> str:
-    return "".join(_SPECIAL.get(letter, letter) for letter in text)
+    """Return any text as LaTeX that shows it, and that no engine can take for a command.
+
+    Letters that pdfLaTeX does not have are shown by LuaLaTeX and XeLaTeX; pdfLaTeX shows their code points.
+    """
+    return "".join(map(_letter, printable(text, lines=False)))
+
+
+def _letter(letter: str) -> str:
+    if letter in _SPECIAL:
+        return _SPECIAL[letter]
+    if letter.isascii():
+        return letter
+    if letter in _MATH:
+        return rf"\ensuremath{{{_MATH[letter]}}}"
+    base, accent = (*unicodedata.normalize("NFD", letter), "", "")[:2]
+    if base.isascii() and base.isalpha() and accent in _ACCENTS and len(unicodedata.normalize("NFD", letter)) == 2:
+        return rf"{{{_ACCENTS[accent]}{{{base}}}}}"
+    return rf"{{\ifdefined\Umathchar {letter}\else[U+{ord(letter):04X}]\fi}}"
 
 
 def _over(short: str) -> str:

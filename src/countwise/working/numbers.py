@@ -6,8 +6,22 @@ import math
 from fractions import Fraction
 from typing import Self
 
-__all__ = ["Worked", "counted", "fraction", "number", "percent", "probability", "signed"]
+__all__ = [
+    "Worked",
+    "cell",
+    "counted",
+    "fraction",
+    "normal",
+    "number",
+    "percent",
+    "poisson",
+    "precise",
+    "probability",
+    "signed",
+]
 
+_ERROR = 1e-4  # largest relative error of a factor that is computed again from its text
+_LARGE = 1e5  # larger values of a table are shown with all their digits
 _LONG = 10**9  # fractions with a larger numerator or denominator are shown as decimals only
 
 
@@ -51,7 +65,68 @@ def number(value: float) -> str:
     >>> number(25.033333333), number(3.0), number(1e-7)
     ('25.0333', '3', '1e-7')
     """
-    return f"{value:.6g}".replace("e+0", "e").replace("e-0", "e-").replace("e+", "e")
+    return _digits(value, 6)
+
+
+def _digits(value: float, figures: int) -> str:
+    text = f"{value:.{figures}g}"
+    return text.replace("e+0", "e").replace("e-0", "e-").replace("e+", "e") if "e" in text else text
+
+
+def precise(value: float, error: float) -> str:
+    """Return a number with six significant digits, or with as many as its rounding error needs to be at most `error`.
+
+    Examples
+    --------
+    >>> from countwise.working.numbers import precise
+    >>> precise(25.033333333, 1e-4), precise(1000000004.0, 1e-4)
+    ('25.0333', '1000000004')
+    """
+    for figures in range(6, 17):
+        text = _digits(value, figures)
+        if abs(float(text) - value) <= error:
+            return text
+    return _digits(value, 17)
+
+
+def cell(value: float) -> str:
+    """Return a value of a table: six significant digits, or all digits of a large value.
+
+    Examples
+    --------
+    >>> from countwise.working.numbers import cell
+    >>> cell(25.033333333), cell(1000000004.0), cell(1e300)
+    ('25.0333', '1000000004', '1e300')
+    """
+    return number(value) if abs(value) < _LARGE or not math.isfinite(value) else precise(value, 0.0)
+
+
+def normal(x: float, mean: float, sd: float) -> tuple[str, str]:
+    """Return φ(x; mean, sd) as text and as LaTeX, with enough digits to compute it again far from 0 too.
+
+    Examples
+    --------
+    >>> from countwise.working.numbers import normal
+    >>> normal(66.0, 73.0, 6.16441400297)[0], normal(1000000004.0, 1000000001.0, 1.0)[0]
+    ('φ(66; 73, 6.16441)', 'φ(1000000004; 1000000001, 1)')
+    """
+    z = abs(x - mean) / sd if sd > 0 else math.inf
+    near = _ERROR * sd / max(z, 1.0)
+    texts = precise(x, near), precise(mean, near), precise(sd, near / max(z, 1.0))
+    return "φ({}; {}, {})".format(*texts), r"\varphi({};\,{},\,{})".format(*texts)
+
+
+def poisson(x: float, rate: float) -> tuple[str, str]:
+    """Return Pois(x; rate) as text and as LaTeX, with enough digits to compute it again.
+
+    Examples
+    --------
+    >>> from countwise.working.numbers import poisson
+    >>> poisson(3.0, 2.3333333)[0], poisson(1234567.0, 1230000.25)[0]
+    ('Pois(3; 2.33333)', 'Pois(1234567; 1230000.25)')
+    """
+    texts = precise(x, 0.0), precise(rate, _ERROR * rate / max(abs(x - rate), 1.0))
+    return "Pois({}; {})".format(*texts), r"\mathrm{{Pois}}({};\,{})".format(*texts)
 
 
 def percent(p: float, *, certain: bool = False) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 from countwise.working.grid import Grid
+from countwise.working.markup import escape
 
 __all__ = ["Account", "Section"]
 

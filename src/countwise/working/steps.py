@@ -108,6 +108,7 @@ class Step:
         reasons = {
             "never seen": "never seen in training",
             "constant": "the same in all rows",
+            "too close": "its values differ by less than numbers of their size can resolve",
             "redundant": "constant or a linear combination of other columns",
         }
         return reasons.get(self.state, self.state)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from countwise.errors import printable
 from countwise.working.grid import Grid, cell_width
 from countwise.working.numbers import fraction, percent, probability, signed
 from countwise.working.steps import Factor, Step
@@ -18,7 +19,7 @@ def render(working: Working, width: int | None = None) -> str:
     table = _table(working)
     if width is not None and max(map(cell_width, table.split("\n"))) > width:
         table = "\n\n".join(_class(working, c) for c in columns(working))
-    return "\n".join([table, "", *_verdict(working), *_beside(working, width)])
+    return printable("\n".join([table, "", *_verdict(working), *_beside(working, width)]))
 
 
 def _table(working: Working) -> str:
@@ -99,7 +100,7 @@ def _verdict(working: Working) -> list[str]:
     if working.interval is not None:
         low, high = working.interval[working.chosen]
         line += f" ({100 * working.level:.0f} % credible interval {percent(low)} to {percent(high)})"
-    return [line + "."]
+    return [printable(line + ".", lines=False)]
 
 
 def unused_lines(working: Working) -> list[str]:

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "interrupt.h"
+
 namespace countwise {
 
 namespace {
@@ -105,7 +107,7 @@ Array require(nb::handle object, const std::string& name, Type type, const std::
     if (!good) refuse_value(name + " has shape " + array.shape() + "; it needs (" + wanted + ").");
     if (array.contiguous()) return array;
     if (access != Access::copy) refuse_value(name + " must be C-contiguous; its shape is " + array.shape() + ".");
-    return Array(nb::module_::import_("numpy").attr("array")(object, nb::arg("order") = "C"), name);
+    return Array(copied(object), name);
 }
 
 MaybeArray require_or_none(nb::handle object, const std::string& name, Type type, const std::vector<size_t>& shape) {
@@ -156,10 +158,14 @@ void Columns::check(size_t rows) const {
         check_rows("columns[" + std::to_string(j) + "]", arrays_[j].size(), rows);
 }
 
+nb::object copied(nb::handle object) {
+    return alive([&] { return nb::module_::import_("numpy").attr("array")(object, nb::arg("order") = "C"); });
+}
+
 nb::object new_array(bool zeros, const std::vector<size_t>& shape, const char* dtype) {
     nb::list lengths;
     for (const size_t n : shape) lengths.append(n);
-    return nb::module_::import_("numpy").attr(zeros ? "zeros" : "empty")(lengths, dtype);
+    return alive([&] { return nb::module_::import_("numpy").attr(zeros ? "zeros" : "empty")(lengths, dtype); });
 }
 
 }  // namespace countwise

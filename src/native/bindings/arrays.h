@@ -80,6 +80,16 @@ inline const char* count_type(const MaybeArray& weights) {
     return weights && is_float(weights->type()) ? "float64" : "int64";
 }
 
+// Returns a Python number that fits the type.
+template <class T>
+T number(nb::handle object, const std::string& name) {
+    T value;
+    if (!nb::try_cast<T>(object, value))
+        refuse_value(name + (std::is_integral_v<T> ? " must be an integer of at most 64 bits, not negative if a size."
+                                                   : " must be a number."));
+    return value;
+}
+
 void check_rows(const std::string& name, size_t found, size_t rows);
 // Rejects numbers of values or classes that exceed the range of codes; the sizes of tables might overflow.
 void check_count(const std::string& name, size_t found, size_t most = size_t{UINT32_MAX} + 1);
@@ -115,6 +125,8 @@ private:
     MaybeArray array_;
 };
 
+// Returns a C-contiguous copy.
+nb::object copied(nb::handle object);
 nb::object new_array(bool zeros, const std::vector<size_t>& shape, const char* dtype);
 
 template <class T>

@@ -128,7 +128,7 @@ nb::tuple bin_collect(nb::handle columns, nb::handle weights, nb::handle ranges,
     found.reserve(n);
     for (size_t j = 0; j < n; ++j) {
         BinSlots& s = mine[j];
-        s.capacity = nb::cast<size_t>(capacities[j]);
+        s.capacity = number<size_t>(capacities[j], "capacities");
         found.emplace_back(s.capacity, weight.data() != nullptr);
         s.values = found[j].values.data();
         s.rows = found[j].rows.data();
@@ -181,7 +181,7 @@ void bin_codes(nb::handle columns, nb::handle ranges, nb::handle cells, nb::hand
     std::vector<BinEdges> mine;
     std::vector<uint8_t*> to;
     for (size_t j = 0; j < n; ++j) {
-        const size_t step = nb::cast<size_t>(steps[j]);
+        const size_t step = number<size_t>(steps[j], "steps");
         if (step > 8) refuse_value("There must be at most 8 steps.");
         held.push_back(require(codes[j], "codes", Type::u8, {rows}, Access::write));
         to.push_back(held.back().data<uint8_t>());

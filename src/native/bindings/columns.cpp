@@ -54,9 +54,10 @@ void encode_columns(nb::handle columns, nb::list lows, nb::list lookups, nb::lis
         if (!lookup.contiguous() || lookup.size() == 0) refuse_value("lookups must be contiguous and not empty.");
         if (code.dimensions() != 1 || !code.contiguous() || code.type() != lookup.type() || code.size() != rows)
             refuse_value("codes must be contiguous and have the types of the lookups and the length of the columns.");
-        const int64_t low = nb::cast<int64_t>(lows[j]);
+        const int64_t low = number<int64_t>(lows[j], "lows");
         if (low > most_low || low < -most_low) refuse_value("lows must lie between -2**62 and 2**62.");
-        tables.push_back({lookup.data<const void>(), lookup.size(), low, nb::cast<uint32_t>(others[j]), lookup.type()});
+        tables.push_back(
+            {lookup.data<const void>(), lookup.size(), low, number<uint32_t>(others[j], "others"), lookup.type()});
         to.push_back(code.data<void>());
     }
     unlocked([&] { kernels::encode_columns(column.data(), n, rows, tables.data(), to.data()); });

@@ -1,7 +1,7 @@
 // Bindings of the kernels that discretize a numeric column.
 #include <algorithm>
 #include <cmath>
-#include <mutex>
+#include <memory>
 
 #include "module.h"
 
@@ -35,19 +35,28 @@ double x_log_x(double x) { return x > 0 ? x * std::log(x) : 0.0; }
 constexpr size_t most_table = 1 << 22;
 constexpr size_t mark_step = 64;
 
-// Table of x log x for 0, 1, 2 ... up to at least `most`, cached for later calls in any thread.
-std::shared_ptr<const Counts> x_log_x_table(size_t most) {
-    static std::mutex lock;
-    static std::shared_ptr<const Counts> kept = std::make_shared<Counts>();
-    const std::lock_guard<std::mutex> held(lock);
-    if (kept->size() <= most) {
-        const size_t size = std::max(most, std::min(2 * kept->size(), most_table)) + 1;
-        auto grown = std::make_shared<Counts>(*kept);
-        grown->reserve(size);
-        while (grown->size() < size) grown->push_back(x_log_x(static_cast<double>(grown->size())));
-        kept = grown;
+// Table of x log x for 0, 1, 2 ..., and the shorter table that it replaced, which other threads may still use.
+struct LogTable {
+    Counts cells;
+    const LogTable* before;
+};
+
+// Table up to at least `most`, kept for later calls in any thread. There is no lock, which would be locked forever in a
+// process that was forked while another thread held it.
+const Counts& x_log_x_table(size_t most) {
+    static std::atomic<const LogTable*> kept{nullptr};
+    const LogTable* now = kept.load(std::memory_order_acquire);
+    while (!now || now->cells.size() <= most) {
+        const size_t known = now ? now->cells.size() : 0;
+        const size_t size = std::max(most, std::min(2 * known, most_table)) + 1;
+        auto grown = std::make_unique<LogTable>();
+        grown->before = now;
+        grown->cells.reserve(size);
+        if (now) grown->cells = now->cells;
+        while (grown->cells.size() < size) grown->cells.push_back(x_log_x(static_cast<double>(grown->cells.size())));
+        if (kept.compare_exchange_strong(now, grown.get(), std::memory_order_acq_rel)) now = grown.release();
     }
-    return kept;
+    return now->cells;
 }
 
 // n times the entropy of the class in nats: n log n - sum of n_c log n_c.
@@ -97,11 +106,11 @@ public:
         const double most =
             std::min(static_cast<double>(most_table), 16.0 * static_cast<double>(stop - start) + 4096.0);
         if (!whole_ || n > most) return;
-        table_ = x_log_x_table(static_cast<size_t>(n));
+        const Counts& table = x_log_x_table(static_cast<size_t>(n));
         const size_t step = std::max<size_t>(mark_step, n_classes_);  // at most as many counts as entries
         marked_.resize(((stop - start) / step + 1) * n_classes_);
         kernels::class_marks(entries_, start, stop, n_classes_, step, marked_.data());
-        marks_ = {marked_.data(), table_->data(), start, step};
+        marks_ = {marked_.data(), table.data(), start, step};
     }
     Cut best(size_t start, size_t stop, const Counts& counts) const {
         const double n = sum_of(counts);
@@ -138,7 +147,6 @@ private:
     size_t n_classes_;
     bool whole_;
     Entries entries_{};
-    std::shared_ptr<const Counts> table_;
     std::vector<uint32_t> marked_;
     Marks marks_{nullptr, nullptr, 0, 1};
 };
@@ -286,8 +294,8 @@ nb::object kmeans_1d(nb::handle values, nb::handle weights, size_t k) {
     if (!weights.is_none()) {
         const Array weight = column_array(weights, "weights");
         check_rows("weights", weight.size(), n);
-        const nb::object floats = nb::handle(weights).attr("astype")("float64");
-        const Array cells(floats, "weights");
+        const nb::object floats = alive([&] { return nb::handle(weights).attr("astype")("float64"); });
+        const Array cells = require(floats, "weights", Type::f64, {n});
         w.assign(cells.data<const double>(), cells.data<const double>() + n);
     }
     if (k < 1 || k > n || n > INT32_MAX)

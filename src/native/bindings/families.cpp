@@ -89,12 +89,12 @@ Plan plan_of(nb::handle families, nb::list sizes, size_t n_columns) {
     if (sizes.size() != n_columns)
         refuse_value("There are " + std::to_string(n_columns) + " columns but " + std::to_string(sizes.size()) +
                      " sizes.");
-    for (nb::handle n : sizes) plan.sizes.push_back(nb::cast<size_t>(n));
+    for (nb::handle n : sizes) plan.sizes.push_back(number<size_t>(n, "sizes"));
     plan.places.push_back(0);
     for (nb::handle object : families) {
         Numbers family;
-        for (nb::handle number : object) {
-            const int64_t j = nb::cast<int64_t>(number);
+        for (nb::handle item : object) {
+            const int64_t j = number<int64_t>(item, "families");
             if (j < 0 || static_cast<uint64_t>(j) >= n_columns)
                 refuse_value("families contains column " + std::to_string(j) + ", but there are " +
                              std::to_string(n_columns) + " columns.");

@@ -7,9 +7,15 @@
 
 #include "module.h"
 
+// By this symbol threadpoolctl recognizes the library (countwise/_kernels/threads.py).
+extern "C" {
+extern NB_EXPORT const int countwise_kernels;
+const int countwise_kernels = 1;
+}
+
 namespace countwise {
 
-size_t level = 0;
+std::atomic<size_t> level{0};
 
 namespace {
 
@@ -64,6 +70,7 @@ NB_MODULE(_native, m) {
     const size_t levels = supported_levels().size();
     if (levels == 0) throw nb::import_error("the processor does not support x86-64-v2");
     level = levels - 1;
+    nb::set_leak_warnings(false);  // objects that are alive when the interpreter ends are no concern of the user
     m.doc() = "The compiled kernels; countwise._kernels.reference documents them.";
     m.def("get_level", [] { return supported_levels()[level]; });
     m.def("set_level", &set_level, "wanted"_a);

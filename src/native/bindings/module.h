@@ -1,11 +1,14 @@
 // Common declarations of the Python module.
 #pragma once
+#include <atomic>
+
 #include "arrays.h"
+#include "interrupt.h"
 
 namespace countwise {
 
 // The level in use.
-extern size_t level;
+extern std::atomic<size_t> level;
 
 #ifdef COUNTWISE_X86_LEVELS
 constexpr size_t level_count = 3;
@@ -19,7 +22,9 @@ struct Kernel;
 template <class Result, class... Arguments>
 struct Kernel<Result(Arguments...)> {
     Result (*levels[level_count])(Arguments...);
-    Result operator()(Arguments... arguments) const { return levels[level](arguments...); }
+    Result operator()(Arguments... arguments) const {
+        return levels[level.load(std::memory_order_relaxed)](arguments...);
+    }
 };
 
 // KERNEL(result, name, arguments...) declares a kernel as kernels::name, next to the binding that calls it. A
@@ -52,13 +57,6 @@ struct Kernel<Result(Arguments...)> {
     constexpr Kernel<result(__VA_ARGS__)> name{{baseline::name}}; \
     }
 #endif
-
-// Runs a kernel without the global interpreter lock. Python objects are created after the lock is acquired again.
-template <class Work>
-auto unlocked(Work work) {
-    nb::gil_scoped_release release;
-    return work();
-}
 
 // Functions of one file that are defined when the module is imported.
 struct Bindings {

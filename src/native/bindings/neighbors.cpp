@@ -1,7 +1,6 @@
 // Bindings of the distance kernels.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "module.h"
 #include "support/cells.h"
@@ -17,17 +16,27 @@ KERNEL(void, edit_distances, const uint32_t* letters, const int64_t* starts, siz
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+// Returns the parts of a tuple of n parts.
+nb::tuple parts_of(nb::handle object, size_t n, const std::string& name) {
+    nb::object parts = nb::steal(PySequence_Tuple(object.ptr()));
+    if (!parts.is_valid()) PyErr_Clear();
+    if (!parts.is_valid() || nb::len(parts) != n)
+        refuse_type(name + " must be a tuple of " + std::to_string(n) + " parts.");
+    return nb::borrow<nb::tuple>(parts);
+}
 
 // Queries or rows: (numbers, codes).
 class Side {
 public:
-    Side(nb::handle rows, const std::string& name)
-        : numbers_(require(rows[nb::int_(0)], "numbers of " + name, Type::f64, {any, any}, Access::in_place)) {
-        for (nb::handle codes : nb::iter(rows[nb::int_(1)])) {
+    Side(nb::handle rows, const std::string& name) : Side(parts_of(rows, 2, name), name) {}
+    Side(const nb::tuple& parts, const std::string& name)
+        : numbers_(require(parts[0], "numbers of " + name, Type::f64, {any, any}, Access::in_place)) {
+        for (nb::handle codes : nb::iter(parts[1])) {
             arrays_.push_back(codes_array(codes, "codes of " + name, numbers_.size(0)));
             columns_.push_back(arrays_.back().column());
         }
+        check_count("The number of " + name, numbers_.size(0),
+                    UINT32_MAX - 1);  // 2^32 - 1 marks an empty slot of a tree
     }
     size_t rows() const { return numbers_.size(0); }
     size_t numbers() const { return numbers_.size(1); }
@@ -49,14 +58,19 @@ private:
 // (factors, missing_costs, tables, known, weights, no_overlap, p).
 class Metric {
 public:
-    explicit Metric(nb::handle metric)
-        : factors_(require(metric[nb::int_(0)], "factors", Type::f64, {any})),
-          missing_costs_(require(metric[nb::int_(1)], "missing_costs", Type::f64, {factors_.size()})),
-          known_(require(metric[nb::int_(3)], "known", Type::i64, {nb::len(nb::object(metric[nb::int_(2)])), 2})),
-          weights_(require_or_none(metric[nb::int_(4)], "weights", Type::f64, {factors_.size() + known_.size()})) {
-        for (nb::handle table : nb::iter(metric[nb::int_(2)])) {
+    explicit Metric(nb::handle metric) : Metric(parts_of(metric, 7, "metric")) {}
+    explicit Metric(const nb::tuple& parts)
+        : factors_(require(parts[0], "factors", Type::f64, {any})),
+          missing_costs_(require(parts[1], "missing_costs", Type::f64, {factors_.size()})),
+          known_(require(parts[3], "known", Type::i64, {nb::len(nb::object(parts[2])), 2})),
+          weights_(require_or_none(parts[4], "weights", Type::f64, {factors_.size() + known_.size()})) {
+        check_costs(factors_.data<const double>(), factors_.size(), "factors");
+        check_costs(missing_costs_.data<const double>(), missing_costs_.size(), "missing_costs");
+        for (nb::handle table : nb::iter(parts[2])) {
             if (PyFloat_Check(table.ptr()) || PyLong_Check(table.ptr())) {
-                tables_.push_back({nullptr, 0, nb::cast<double>(table)});
+                const double cost = number<double>(table, "tables");
+                check_costs(&cost, 1, "tables");
+                tables_.push_back({nullptr, 0, cost});
                 sizes_.push_back({0, 0});
                 continue;
             }
@@ -72,8 +86,8 @@ public:
                    tables_.data(),
                    known_.data<const int64_t>(),
                    data_of<double>(weights_),
-                   nb::cast<double>(metric[nb::int_(5)]),
-                   nb::cast<double>(metric[nb::int_(6)])};
+                   number<double>(parts[5], "no_overlap"),
+                   number<double>(parts[6], "p")};
     }
     const PairMetric& data() const { return metric_; }
     void check(const Side& side, const std::string& name, int axis) const {
@@ -94,6 +108,10 @@ public:
     }
 
 private:
+    static void check_costs(const double* costs, size_t n, const std::string& name) {
+        for (size_t j = 0; j < n; ++j)
+            if (!(costs[j] >= 0.0)) refuse_value(name + " must not contain a number below 0 or NaN.");
+    }
     void check_shape(const Side& side, const std::string& name) const {
         if (side.numbers() != metric_.numbers)
             refuse_value(name + " has " + std::to_string(side.numbers()) + " numeric attributes, but the metric has " +
@@ -213,6 +231,12 @@ private:
     double total_ = 0.0, rest_ = 0.0;
 };
 
+const RowTree& tree_of(nb::handle object) {
+    const RowTree* tree = nullptr;
+    if (!nb::try_cast<const RowTree*>(object, tree) || tree == nullptr) refuse_type("tree must be a RowTree.");
+    return *tree;
+}
+
 RowTree* row_tree(nb::handle rows, nb::handle metric) {
     const Metric given(metric);
     const Side side(rows, "rows");
@@ -228,14 +252,14 @@ nb::tuple nearest(nb::handle queries, nb::handle rows, nb::handle metric, double
     const Side left(queries, "queries"), right(rows, "rows");
     given.check(left, "queries", 0);
     if (tree.is_none()) given.check(right, "rows", 1);
-    else given.check(nb::cast<const RowTree&>(tree), right);
+    else given.check(tree_of(tree), right);
     const RowWeights weight(weights, right.rows()), penalty(penalties, right.rows());
     for (size_t i = 0; penalty.data() != nullptr && i < right.rows(); ++i)
         if (!(penalty.data()[i] >= 1.0)) refuse_value("penalties must be at least 1.");
     const MaybeArray skips = require_or_none(skip, "skip", Type::i64, {left.rows()});
     std::unique_ptr<RowTree> own;
     if (tree.is_none()) own = unlocked([&] { return build_row_tree(right.data(), given.data()); });
-    const RowTreeView in = own ? own->view() : nb::cast<const RowTree&>(tree).view();
+    const RowTreeView in = own ? own->view() : tree_of(tree).view();
     std::vector<int64_t> starts(1, 0);
     std::vector<Near> found;
     unlocked([&] {
@@ -243,6 +267,7 @@ nb::tuple nearest(nb::handle queries, nb::handle rows, nb::handle metric, double
         std::vector<uint32_t> codes(given.data().codes + 1);
         Nearest near(k, limit, weight.data(), penalty.data(), ties);
         for (size_t i = 0; i < left.rows(); ++i) {
+            check_interrupt();
             for (size_t j = 0; j < given.data().codes; ++j) codes[j] = left.code(j, i);
             near.clear();
             const PairQuery query = {from.numbers + i * given.data().numbers,

@@ -130,12 +130,13 @@ nb::tuple factorize_objects(nb::handle column) {
     Recent recent;
     Distinct distinct;
     for (size_t i = 0; i < array.size(); ++i) {
+        if (i % 65536 == 0 && PyErr_CheckSignals() != 0) throw nb::python_error();
         PyObject* object = cell_at<PyObject*>(from, i);
         if (!object) object = Py_None;  // an uninitialized element
         if (recent.find(object, &codes[i])) continue;
         // Hold a reference, because a comparison may run Python code that changes the array.
         const nb::object held = nb::borrow(object);
-        if (!distinct.code_of(object, &codes[i])) refuse_object(i, object);
+        if (!alive([&] { return distinct.code_of(object, &codes[i]); })) refuse_object(i, object);
         recent.keep(object, codes[i]);
     }
     return nb::make_tuple(result.object, distinct.list());

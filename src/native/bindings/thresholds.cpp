@@ -21,7 +21,7 @@ namespace {
 Array solid_codes(nb::handle object, const std::string& name) {
     Array array = codes_array(object, name);
     if (array.contiguous()) return array;
-    return Array(nb::module_::import_("numpy").attr("array")(object, nb::arg("order") = "C"), name);
+    return Array(copied(object), name);
 }
 
 // Entries in segments.

@@ -27,6 +27,7 @@ public:
         uint32_t code[part_size], at[part_size];
         for (; start < stop; start += part_size) {
             const size_t n = smaller(part_size, stop - start);
+            checkpoint_.after(n);
             if (!part_.read(start, n)) return bad_place;
             const uint32_t* ids = part_.instances();
             if (!gather(column_, part_.rows(), n, n_cells_, at) || !gather(codes_, ids, n, n_classes_, code))
@@ -43,6 +44,7 @@ private:
     const Column column_, codes_, weights_;
     const size_t n_cells_, n_classes_;
     EntryRows part_;
+    Checkpoint checkpoint_;
 };
 
 // Long segments of narrow codes without weights. The tables cover every code of the types, so that no check is needed
@@ -64,6 +66,7 @@ public:
         std::memset(tables_[1], 0, used * sizeof(uint32_t));
         for (; start < stop; start += part_size) {
             const size_t n = smaller(part_size, stop - start);
+            checkpoint_.after(n);
             if (!part_.read(start, n)) return bad_place;
             const bool good = n_classes_ == 2 ? add<2>(n) : add<0>(n);
             if (!good) return bad_code;
@@ -105,6 +108,7 @@ private:
     const uint8_t *cells_, *codes_;
     const size_t n_cells_, n_classes_;
     EntryRows part_;
+    Checkpoint checkpoint_;
     uint32_t tables_[2][256 * most_classes + 256];
 };
 
@@ -126,7 +130,8 @@ int count_entries(Column column, size_t rows, const NodeEntries& nodes, Column c
     Counter counter(column, rows, nodes, codes, weights, n_cells, n_classes);
     if (weights.data && weights.type == Type::f64)
         return count_nodes(counter, nodes, cells, static_cast<double*>(table));
-    if (weights.data) return count_nodes(counter, nodes, cells, static_cast<int64_t*>(table));
+    if (weights.data)  // unsigned: a sum beyond the range wraps around
+        return count_nodes(counter, nodes, cells, static_cast<uint64_t*>(table));
     if (!NarrowCounter::fits(column, codes, weights, n_classes))
         return count_nodes(counter, nodes, cells, static_cast<uint32_t*>(table));
     NarrowCounter narrow(column, rows, nodes, codes, n_cells, n_classes);
@@ -143,12 +148,14 @@ int count_entries(Column column, size_t rows, const NodeEntries& nodes, Column c
 int sum_entries(Column column, size_t rows, const NodeEntries& nodes, const double* values, const double* weights,
                 size_t n_cells, const double* centers, double* table) {
     EntryRows part(nodes, rows);
+    Checkpoint checkpoint;
     uint32_t at[part_size];
     for (size_t k = 0; k < nodes.nodes; ++k, table += 3 * n_cells) {
         const size_t stop = static_cast<size_t>(nodes.segments[2 * k + 1]);
         const double center = centers[k];
         for (size_t start = static_cast<size_t>(nodes.segments[2 * k]); start < stop; start += part_size) {
             const size_t n = smaller(part_size, stop - start);
+            checkpoint.after(n);
             if (!part.read(start, n)) return bad_place;
             if (!gather(column, part.rows(), n, n_cells, at)) return bad_code;
             const uint32_t* ids = part.instances();

@@ -188,15 +188,17 @@ private:
 };
 
 template <class Out, size_t Classes>
-int count_columns(Reader<Out> reader, Adder<Out, Classes> adder, const uint8_t* matrix) {
+int count_columns(Reader<Out> reader, Adder<Out, Classes> adder, const uint8_t* matrix, size_t columns) {
     Block<Out> blocks[2];
     for (Block<Out>& block : blocks)
         for (size_t i = 0; i < block_size; ++i) block.row[i] = matrix;  // harmless prefetch beyond the end of a block
     if (const int fault = reader.read(blocks[0])) return fault;
     adder.fetch_all(blocks[0]);
+    Checkpoint checkpoint;
     for (size_t turn = 0; blocks[turn].n; turn ^= 1) {
         const Block<Out>& now = blocks[turn];
         Block<Out>& next = blocks[turn ^ 1];
+        checkpoint.after(now.n * columns);
         if (const int fault = reader.read(next)) return fault;
         if (!adder.add(now, next)) return bad_code;
     }
@@ -218,7 +220,7 @@ int count_all(const uint8_t* matrix, size_t rows, size_t columns, const NodeEntr
         const size_t count = smaller(group, columns - first);
         const Reader<Out> reader(matrix, rows, columns, nodes, codes, weights, n_classes, least_own);
         const Adder<Out, Classes> adder(first, count, nodes.nodes, n_cells, n_classes, own.get(), table);
-        if (const int fault = count_columns<Out, Classes>(reader, adder, matrix)) return fault;
+        if (const int fault = count_columns<Out, Classes>(reader, adder, matrix, count)) return fault;
     }
     return none;
 }
@@ -236,7 +238,7 @@ int count_matrix(const uint8_t* matrix, size_t rows, size_t columns, const NodeE
                  Column weights, size_t n_cells, size_t n_classes, void* table) {
     const auto count = !weights.data               ? count_any<uint32_t>
                        : weights.type == Type::f64 ? count_any<double>
-                                                   : count_any<int64_t>;
+                                                   : count_any<uint64_t>;  // a sum beyond the range wraps around
     return count(matrix, rows, columns, nodes, codes, weights, n_cells, n_classes, table);
 }
 

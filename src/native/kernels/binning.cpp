@@ -41,10 +41,12 @@ void each_chunk(const Column* columns, size_t n_columns, size_t rows, const BinM
     Scratch<uint16_t> buckets(group_columns * chunk_rows);
     alignas(64) double tile[group_columns * tile_rows];
     const double* x[group_columns];
+    Checkpoint checkpoint;
     for (size_t from = 0; from < n_columns; from += group_columns) {
         const size_t count = smaller(group_columns, n_columns - from);
         for (size_t start = 0; start < rows; start += chunk_rows) {
             const size_t stop = smaller(rows, start + chunk_rows);
+            checkpoint.after((stop - start) * count);
             for (size_t at = start; at < stop; at += tile_rows) {
                 const size_t n = smaller(tile_rows, stop - at), next = at + n;
                 tile_by_columns(columns + from, count, at, n, tile, x);
@@ -139,12 +141,14 @@ private:
 
 void few_values(const Column* columns, size_t n_columns, size_t rows, size_t limit, double* values, int64_t* counts) {
     alignas(64) double cells[tile_rows];
+    Checkpoint checkpoint;
     for (size_t j = 0; j < n_columns; ++j) {
         FewValues found;
         bool few = true;
         double* to = values + j * limit;
         for (size_t start = 0; few && start < rows; start += tile_rows) {
             const size_t n = smaller(tile_rows, rows - start);
+            checkpoint.after(n);
             convert(columns[j], start, n, cells);
             for (size_t r = 0; few && r < n; ++r) few = cells[r] != cells[r] || found.add(cells[r], limit, to);
         }

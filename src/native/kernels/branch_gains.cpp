@@ -113,7 +113,11 @@ private:
 
 template <class T>
 void gains_of(Branches& branches, const T* table, size_t nodes, size_t cells, double* gains) {
-    for (size_t k = 0; k < nodes; ++k) gains[k] = branches.gain(table + k * cells);
+    Checkpoint checkpoint;
+    for (size_t k = 0; k < nodes; ++k) {
+        checkpoint.after(cells);
+        gains[k] = branches.gain(table + k * cells);
+    }
 }
 
 }  // namespace

@@ -88,8 +88,10 @@ COUNTWISE_INLINE void fetch_next(const Column* columns, size_t n_columns, size_t
 }  // namespace
 
 bool find_infinity(const Column* columns, size_t n_columns, size_t rows, size_t* column, size_t* row) {
+    Checkpoint checkpoint;
     for (size_t start = 0; start < rows; start += tile_rows) {
         const size_t n = smaller(tile_rows, rows - start);
+        checkpoint.after(n * n_columns);
         for (size_t j = 0; j < n_columns;) {
             const size_t run = neighbors(columns + j, n_columns - j);
             if (is_float(columns[j].type) && tile_infinite(columns + j, run, start, n)) {
@@ -111,8 +113,10 @@ bool find_infinity(const Column* columns, size_t n_columns, size_t rows, size_t*
 
 void mark_columns(const Column* columns, size_t n_columns, size_t rows, int64_t low, size_t span, uint8_t* marks,
                   uint8_t* outside) {
+    Checkpoint checkpoint;
     for (size_t start = 0; start < rows; start += tile_rows) {
         const size_t n = smaller(tile_rows, rows - start);
+        checkpoint.after(n * n_columns);
         fetch_next(columns, n_columns, start + n, rows);
         for (size_t j = 0; j < n_columns; ++j) {
             uint8_t* mark = marks + j * (span + 1);  // the last one is for missing values
@@ -127,8 +131,10 @@ void mark_columns(const Column* columns, size_t n_columns, size_t rows, int64_t 
 }
 
 void encode_columns(const Column* columns, size_t n_columns, size_t rows, const CodeTable* tables, void* const* codes) {
+    Checkpoint checkpoint;
     for (size_t start = 0; start < rows; start += tile_rows) {
         const size_t n = smaller(tile_rows, rows - start);
+        checkpoint.after(n * n_columns);
         fetch_next(columns, n_columns, start + n, rows);
         for (size_t j = 0; j < n_columns; ++j)
             with_code_type(tables[j].type,

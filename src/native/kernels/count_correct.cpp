@@ -15,7 +15,7 @@ COUNTWISE_INLINE bool right_row(const double* base, const double* term, size_t c
     for (size_t c = 1; c < classes; ++c) {
         const double x = base[c] + term[c];
         numbers &= x == x;
-        if (x > top) top = x, best = static_cast<int64_t>(c);
+        if (x > top + tie) top = x, best = static_cast<int64_t>(c);
     }
     if (top == -INFINITY) best = fallback;
     return numbers && best == target;
@@ -42,7 +42,7 @@ struct BestClass {
 
     COUNTWISE_INLINE explicit BestClass(vx x) : top(x), code(vy{}), numbers(x == x) {}
     COUNTWISE_INLINE void add(vx x, size_t c) {
-        const vy above = x > top;
+        const vy above = x > top + tie;
         top = above ? x : top;
         code = above ? static_cast<int64_t>(c) - vy{} : code;
         numbers &= x == x;
@@ -101,8 +101,8 @@ struct LaneRows<2> {
     static constexpr size_t order[4] = {0, 2, 1, 3};
     static COUNTWISE_INLINE BestClass best(const double* base, const double* term, size_t) {
         const vx a = sum_at(base, term), b = sum_at(base + 4, term + 4);
-        BestClass best(__builtin_shufflevector(a, b, 0, 4, 2, 6));
-        best.add(__builtin_shufflevector(a, b, 1, 5, 3, 7), 1);
+        BestClass best(shuffle<0, 4, 2, 6>(a, b));
+        best.add(shuffle<1, 5, 3, 7>(a, b), 1);
         return best;
     }
 };
@@ -113,13 +113,11 @@ struct LaneRows<3> {
     static COUNTWISE_INLINE BestClass best(const double* base, const double* term, size_t) {
         // Each class has one value in every lane, so that combining them needs no move between lanes.
         const vx a = sum_at(base, term), b = sum_at(base + 4, term + 4), c = sum_at(base + 8, term + 8);
-        const vx ab0 = __builtin_shufflevector(a, b, 0, 1, 6, 3), ab1 = __builtin_shufflevector(a, b, 4, 1, 2, 7),
-                 ab2 = __builtin_shufflevector(a, b, 0, 5, 2, 3);
-        const vx x0 = __builtin_shufflevector(ab0, c, 0, 5, 2, 3), x1 = __builtin_shufflevector(ab1, c, 0, 1, 6, 3),
-                 x2 = __builtin_shufflevector(ab2, c, 4, 1, 2, 7);
+        const vx ab0 = shuffle<0, 1, 6, 3>(a, b), ab1 = shuffle<4, 1, 2, 7>(a, b), ab2 = shuffle<0, 5, 2, 3>(a, b);
+        const vx x0 = shuffle<0, 5, 2, 3>(ab0, c), x1 = shuffle<0, 1, 6, 3>(ab1, c), x2 = shuffle<4, 1, 2, 7>(ab2, c);
         BestClass best(x0);
-        best.add(__builtin_shufflevector(x1, x1, 1, 2, 3, 0), 1);
-        best.add(__builtin_shufflevector(x2, x2, 2, 3, 0, 1), 2);
+        best.add(shuffle<1, 2, 3, 0>(x1, x1), 1);
+        best.add(shuffle<2, 3, 0, 1>(x2, x2), 2);
         return best;
     }
 };
@@ -168,6 +166,7 @@ void count_all(const LabeledRows& rows, const double* const* terms, size_t n_ter
     const size_t classes = rows.classes, part_rows = larger<size_t>(64, part_cells / classes / 4 * 4);
     Scratch<int64_t> target(part_rows);
     Scratch<double> weight(part_rows);
+    Checkpoint checkpoint;
     for (size_t t = 0; t < n_terms; ++t) sums[t] = 0.0;
     for (size_t start = 0; start < rows.rows; start += part_rows) {
         const size_t n = smaller(part_rows, rows.rows - start), even = classes > 1 ? n / 4 * 4 : 0,
@@ -182,6 +181,7 @@ void count_all(const LabeledRows& rows, const double* const* terms, size_t n_ter
         const ScoredRows rest{
             part.base + even * classes, part.target + even, w ? w + even : w, n - even, classes, rows.fallback};
         for (size_t t = 0; t < n_terms; ++t) {
+            checkpoint.after(n * classes);
             if (even) sums[t] += count_part<LaneRows>(part, terms[t] + at);
             if (n > even) sums[t] += count_singly(rest, terms[t] + at + even * classes);
         }

@@ -107,8 +107,10 @@ int64_t scan(const Entries& entries, size_t start, size_t stop, size_t n_classes
     int64_t best = -1;
     double limit = INFINITY, information = INFINITY;
     uint32_t before = 0;
+    Checkpoint checkpoint;
     for (size_t from = start; from < stop; from += part_entries) {
         const size_t n = smaller(part_entries, stop - from);
+        checkpoint.after(4 * n);
         part.read(from, n);
         for (size_t i = 0; i < n; ++i) {
             const uint32_t c = part.code[i];
@@ -208,6 +210,7 @@ private:
     void bound() {
         int64_t left = 0;
         for (size_t i = 0; i < stretches_; ++i) {
+            checkpoint_.after(classes());
             int64_t next = 0;
             for (size_t c = 0; c < classes(); ++c) next += left_of(i + 1, c);
             // The tangent in the middle; its slope is log(x) - log(X - x).
@@ -237,6 +240,7 @@ private:
     // Evaluates the cuts after each entry of range i.
     void look(size_t i, Sum& sum) {
         const size_t start = start_of(i), n = end_of(i) - start;
+        checkpoint_.after(n + classes());
         int64_t few[Classes ? Classes : 1], left = 0;
         Scratch<int64_t> many(Classes ? 0 : n_classes_);
         int64_t* const sides = Classes ? few : many.get();
@@ -282,6 +286,7 @@ private:
     Scratch<double> lower_;
     int64_t all_ = 0, best_ = -1;
     double least_ = INFINITY, limit_ = INFINITY;
+    Checkpoint checkpoint_;
 };
 
 template <size_t Classes, class Sum>
@@ -301,8 +306,10 @@ int class_totals(const Entries& entries, size_t start, size_t stop, size_t n_cla
     EntryChunk part(entries);
     Scratch<Precise> sums(cells);
     for (size_t i = 0; i < cells; ++i) sums[i] = {};
+    Checkpoint checkpoint;
     for (size_t from = start; from < stop; from += part_entries) {
         const size_t n = smaller(part_entries, stop - from);
+        checkpoint.after(n);
         part.read(from, n);
         uint32_t most = 0;
         int bad = 0;
@@ -325,8 +332,10 @@ int class_totals(const Entries& entries, size_t start, size_t stop, size_t n_cla
 }
 
 void class_marks(const Entries& entries, size_t first, size_t stop, size_t n_classes, size_t step, uint32_t* counts) {
+    Checkpoint checkpoint;
     for (size_t c = 0; c < n_classes; ++c) counts[c] = 0;
     for (size_t at = first; stop - at >= step; at += step, counts += n_classes) {
+        checkpoint.after(step + n_classes);
         for (size_t c = 0; c < n_classes; ++c) counts[n_classes + c] = counts[c];
         for (size_t from = at; from < at + step; from += part_entries)
             add_weights(entries, from, smaller(part_entries, at + step - from), n_classes, counts + n_classes);

@@ -32,8 +32,10 @@ void read_part(Column column, size_t start, size_t n, WholeNumbers& part) {
 bool is_integral(Column column, size_t rows) {
     if (!is_float(column.type)) return true;
     double x[part_rows];
+    Checkpoint checkpoint;
     for (size_t start = 0; start < rows; start += part_rows) {
         const size_t n = smaller(part_rows, rows - start);
+        checkpoint.after(n);
         convert(column, start, n, x);
         int bad = 0;
         for (size_t i = 0; i < n; ++i)
@@ -49,8 +51,10 @@ bool integer_range(Column column, size_t rows, int64_t* low, int64_t* high) {
     int64_t least = INT64_MAX, most = INT64_MIN;
     bool found = false;
     WholeNumbers part;
+    Checkpoint checkpoint;
     for (size_t start = 0; start < rows; start += part_rows) {
         const size_t n = smaller(part_rows, rows - start);
+        checkpoint.after(n);
         read_part(column, start, n, part);
         if (part.may_miss) {
             for (size_t i = 0; i < n; ++i) {
@@ -73,8 +77,10 @@ bool integer_range(Column column, size_t rows, int64_t* low, int64_t* high) {
 
 void integer_marks(Column column, size_t rows, int64_t low, size_t span, uint8_t* marks) {
     WholeNumbers part;
+    Checkpoint checkpoint;
     for (size_t start = 0; start < rows; start += part_rows) {
         const size_t n = smaller(part_rows, rows - start);
+        checkpoint.after(n);
         read_part(column, start, n, part);
         for (size_t i = 0; i < n; ++i)
             if (!part.may_miss || !part.missing[i]) marks[part.value[i] - low] = 1;
@@ -86,8 +92,10 @@ void integer_marks(Column column, size_t rows, int64_t low, size_t span, uint8_t
 size_t integer_values(Column column, size_t rows, int64_t* values) {
     WholeNumbers part;
     size_t count = 0;
+    Checkpoint checkpoint;
     for (size_t start = 0; start < rows; start += part_rows) {
         const size_t n = smaller(part_rows, rows - start);
+        checkpoint.after(n);
         read_part(column, start, n, part);
         for (size_t i = 0; i < n; ++i)
             if (!part.may_miss || !part.missing[i]) values[count++] = part.value[i];

@@ -90,6 +90,7 @@ void in_lanes(const Numbered& a, const size_t* which, size_t n, const Numbered& 
     constexpr size_t width = 32 / sizeof(T);
     Scratch<V> places(2 * letters);
     for (size_t c = 0; c < 2 * letters; ++c) places[c] = V{};
+    Checkpoint checkpoint;
     for (size_t first = 0; first < n; first += 2 * width) {
         const size_t count = smaller(2 * width, n - first);
         for (size_t k = 0; k < count; ++k) {
@@ -109,6 +110,7 @@ void in_lanes(const Numbered& a, const size_t* which, size_t n, const Numbered& 
                 V rises = ~V{}, falls = V{}, other_rises = rises, other_falls = falls;
                 const uint32_t* text = b.of(j + t);
                 const size_t size = b.size(j + t);
+                checkpoint.after(4 * size + 16);
                 for (size_t i = 0; i < size; ++i) {
                     step(places[2 * text[i]], rises, falls);
                     step(places[2 * text[i] + 1], other_rises, other_falls);
@@ -140,12 +142,14 @@ void in_words(const Numbered& a, size_t which, const Numbered& b, uint32_t* out,
     Scratch<uint64_t> places(letters * words), rises(words), falls(words);
     for (size_t i = 0; i < letters * words; ++i) places[i] = 0;
     for (size_t i = 0; i < n; ++i) places[string[i] * words + i / 64] |= uint64_t{1} << (i % 64);
+    Checkpoint checkpoint;
     const uint64_t last = n % 64 == 0 ? ~uint64_t{0} : (uint64_t{1} << (n % 64)) - 1;
     for (size_t j = 0; j < b.n; ++j) {
         for (size_t w = 0; w < words; ++w) rises[w] = ~uint64_t{0}, falls[w] = 0;
         const uint32_t* text = b.of(j);
         const size_t size = b.size(j);
         for (size_t i = 0; i < size; ++i) {
+            checkpoint.after(words);
             const uint64_t* same_at = places.get() + text[i] * words;
             uint64_t rise = 1, fall = 0;  // carried from the previous word
             for (size_t w = 0; w < words; ++w) {
@@ -173,9 +177,11 @@ void line_by_line(const Numbered& a, size_t which, const Numbered& b, uint32_t* 
     const uint32_t* string = a.of(which);
     const size_t n = a.size(which);
     Scratch<uint32_t> line(n + 1);
+    Checkpoint checkpoint;
     for (size_t j = 0; j < b.n; ++j) {
         for (size_t i = 0; i <= n; ++i) line[i] = static_cast<uint32_t>(i);
         for (size_t k = 0; k < b.size(j); ++k) {
+            checkpoint.after(n);
             uint32_t corner = line[0];
             line[0] = static_cast<uint32_t>(k + 1);
             for (size_t i = 0; i < n; ++i) {

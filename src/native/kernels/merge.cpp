@@ -28,14 +28,16 @@ struct Run {
 // alone would wait for its last comparison.
 template <class Code>
 void merge_two(Run<Code> a, Run<Code> b, double* to, Code* to_code) {
+    Checkpoint checkpoint;
     const double *x = a.value, *y = b.value, *x_end = x + a.n, *y_end = y + b.n;
     const Code *c = a.code, *d = b.code, *c_end = c + a.n, *d_end = d + b.n;
     double* end = to + a.n + b.n;
     Code* end_code = to_code + a.n + b.n;
     for (;;) {
         // This many steps from both ends cannot reach the end of either run.
-        const size_t steps = static_cast<size_t>(smaller(x_end - x, y_end - y)) / 2;
+        const size_t steps = smaller<size_t>(static_cast<size_t>(smaller(x_end - x, y_end - y)) / 2, size_t{1} << 18);
         if (steps < 16) break;
+        checkpoint.after(steps);
         for (size_t i = 0; i < steps; ++i) {
             const bool second = *y < *x;
             *to++ = choose(second, *x, *y);
@@ -108,8 +110,10 @@ void put_weights(Column codes, size_t n, const Column* weights, const size_t* si
         to += sizes[c];
     }
     uint32_t code[part];
+    Checkpoint checkpoint;
     for (size_t start = 0; start < n; start += part) {
         const size_t rows = smaller(part, n - start);
+        checkpoint.after(rows);
         convert_codes(codes, start, rows, code);
         for (size_t i = 0; i < rows; ++i) {
             Column& from = next[code[i]];

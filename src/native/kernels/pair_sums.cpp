@@ -82,9 +82,11 @@ private:
 
 void pair_sums(const PairRows& queries, const PairRows& rows, const PairMetric& metric, double* sums) {
     const size_t m = metric.numbers;
+    Checkpoint checkpoint;
     for (size_t start = 0; start < rows.rows; start += block) {
         const size_t n = smaller(block, rows.rows - start);
         for (size_t q = 0; q < queries.rows; ++q) {
+            checkpoint.after(4 * n * (m + metric.codes + 1));
             RowSums of(metric, n);
             for (size_t j = 0; j < m; ++j)
                 of.add_numbers(queries.numbers[q * m + j], rows.numbers + start * m + j, m, j);

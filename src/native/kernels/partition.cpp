@@ -118,6 +118,7 @@ private:
         for (size_t i = start_of(k), n; i < stop; i += n) {
             if (i >= read_to_) read(i);
             n = smaller(smaller(stop, read_to_) - i, piece);
+            checkpoint_.after(n);
             const T* const branch = read_ + (i - read_from_);
             const int64_t bad = n < small ? few_in_two(two, i, branch, n) : many_in_two(two, i, branch, n);
             if (bad) return bad;
@@ -177,6 +178,7 @@ private:
     int64_t in_many(size_t k, size_t branches) {
         for (size_t b = 0; b < branches; ++b) count_[b] = 0, run_[b] = 0;
         const size_t start = start_of(k), stop = start_of(k + 1);
+        checkpoint_.after(stop - start);
         size_t in_all = 0;
         for (size_t i = start; i < stop; ++i) {
             const uint32_t b = branch_[from_.entries[i] >> 1];
@@ -228,6 +230,7 @@ private:
     uint32_t* side_ = nullptr;
     size_t* count_ = nullptr;  // number of entries, then position of the next one
     uint64_t* run_ = nullptr;
+    Checkpoint checkpoint_;
 };
 
 template <class T>

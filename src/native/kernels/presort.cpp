@@ -71,11 +71,13 @@ public:
         const int kept = key_bits - lost, sorted = smaller(kept, digits * digit_bits);
         const int from = row_bits_ + kept - sorted;
         uint32_t counts[digits][digit_values] = {};
-        for (size_t i = 0; i < rows.n; ++i) {
-            const uint64_t row = rows.words[i] & row_mask_, word = (keys_[row] - low) >> lost << row_bits_ | row;
-            rows.words[i] = word;
-            for (int d = 0; d < digits; ++d) ++counts[d][digit(word, from, d)];
-        }
+        in_parts(rows.n, 1, [&](size_t start, size_t stop) {
+            for (size_t i = start; i < stop; ++i) {
+                const uint64_t row = rows.words[i] & row_mask_, word = (keys_[row] - low) >> lost << row_bits_ | row;
+                rows.words[i] = word;
+                for (int d = 0; d < digits; ++d) ++counts[d][digit(word, from, d)];
+            }
+        });
         for (int d = 0; d * digit_bits < sorted; ++d) by_digit(rows, from, d, counts[d]);
         finish(rows, from, lost > 0);
     }
@@ -110,17 +112,21 @@ private:
             at[v] = sum;
             sum += count;
         }
-        for (size_t i = 0; i < rows.n; ++i) {
-            const uint64_t word = rows.words[i];
-            rows.other[at[digit(word, from, d)]++] = word;
-        }
+        in_parts(rows.n, 1, [&](size_t start, size_t stop) {
+            for (size_t i = start; i < stop; ++i) {
+                const uint64_t word = rows.words[i];
+                rows.other[at[digit(word, from, d)]++] = word;
+            }
+        });
         rows.swap();
     }
 
     // Sorts runs of equal upper bits, and writes all entries.
     void finish(const SortRange& rows, int from, bool lost) const {
+        Checkpoint checkpoint;
         for (size_t i = 0; i < rows.n;) {
             size_t stop = i + 1;
+            checkpoint.after(1);
             while (stop < rows.n && rows.words[stop] >> from == rows.words[i] >> from) ++stop;
             if (stop - i == 1) rows.entries[i] = entry(rows.words[i], true);
             else if (stop - i <= few) finish_few(rows.part(i, stop - i), lost);
@@ -163,14 +169,16 @@ size_t sort_cells(Column column, size_t rows, uint32_t* entries) {
     const char* from = column.data;
     uint64_t low = UINT64_MAX, high = 0;
     size_t n = 0;
-    for (size_t i = 0; i < rows; ++i, from += column.stride) {
-        const As x = static_cast<As>(cell<T>(from));
-        const uint64_t key = key_of(x), observed = !is_nan(x);
-        keys[i] = key;
-        words[n] = i;
-        n += observed;
-        low = smaller(low, key | (observed - 1)), high = larger(high, key & (~observed + 1));
-    }
+    in_parts(rows, 1, [&](size_t start, size_t stop) {
+        for (size_t i = start; i < stop; ++i, from += column.stride) {
+            const As x = static_cast<As>(cell<T>(from));
+            const uint64_t key = key_of(x), observed = !is_nan(x);
+            keys[i] = key;
+            words[n] = i;
+            n += observed;
+            low = smaller(low, key | (observed - 1)), high = larger(high, key & (~observed + 1));
+        }
+    });
     if (n) Sorter(keys.get(), rows).sort({words.get(), other.get(), entries, n}, low, high);
     return n;
 }

@@ -52,8 +52,10 @@ void cut_column(Column column, size_t rows, const double* edges, size_t n_edges,
     Scratch<int64_t> place(part_rows);
     const bool readable =
         column.type == Type::f64 && column.stride == 8 && reinterpret_cast<std::uintptr_t>(column.data) % 8 == 0;
+    Checkpoint checkpoint;
     for (size_t start = 0; start < rows; start += part_rows) {
         const size_t n = smaller(part_rows, rows - start);
+        checkpoint.after(n * smaller(n_edges + 1, few_edges));
         const double* x = cells.get();
         if (readable && n == part_rows) {
             x = reinterpret_cast<const double*>(column.data) + start;

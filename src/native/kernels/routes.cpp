@@ -129,12 +129,14 @@ template <class Out>
 Routed route_all(const Column* columns, const Instances& all, const int64_t* starts, const Tests& tests) {
     Routed routed{0, 0, 0};
     Fetcher fetcher(columns, all, starts, tests);
+    Checkpoint checkpoint;
     for (size_t k = 0; k < tests.nodes; ++k) {
         if (tests.attribute[k] < 0) continue;
         const Test test = test_of(columns, tests, k);
         const size_t end = static_cast<size_t>(starts[k + 1]);
         for (size_t from = static_cast<size_t>(starts[k]); from < end; from += part) {
             const size_t stop = smaller(from + part, end);
+            checkpoint.after(4 * part);
             fetcher.advance(static_cast<int64_t>(stop + ahead));
             routed.problem = route_node<Out>(test, all, from, stop, routed.in_all);
             if (routed.problem) {

@@ -151,11 +151,13 @@ private:
 template <class Read, class Best>
 int each_segment(const Segments& segments, size_t instances, int64_t* places, double* gains, const Read& read,
                  const Best& best) {
+    Checkpoint checkpoint;
     for (size_t first = 0, last; first < segments.count; first = last) {
         last = end_of_batch(segments, first);
         const int64_t start = segments.starts[first];
         const uint32_t* entries = segments.entries + start;
         const size_t n = static_cast<size_t>(segments.starts[last] - start);
+        checkpoint.after(4 * n);
         if (!are_known(entries, n, instances)) return 1;
         if (!read(entries, n)) return 2;
         for (size_t k = first; k < last; ++k) {

@@ -23,12 +23,14 @@ struct RowEntries {
 // Calls visit(entries) with the entries that count, row by row. Returns 1 for a column out of range.
 template <class Visit>
 int each_row(const Csr& matrix, const Visit& visit) {
+    Checkpoint checkpoint;
     double x[chunk_entries];
     int64_t column[chunk_entries];
     size_t row = 0, end = matrix.rows ? static_cast<size_t>(index_at(matrix.indptr, 1)) : 0;
     const size_t stop = static_cast<size_t>(index_at(matrix.indptr, matrix.rows));
     for (size_t start = static_cast<size_t>(index_at(matrix.indptr, 0)); start < stop; start += chunk_entries) {
         const size_t n = smaller(chunk_entries, stop - start);
+        checkpoint.after(4 * n);
         convert(matrix.data, start, n, x);
         convert(matrix.indices, start, n, column);
         uint64_t most = 0;

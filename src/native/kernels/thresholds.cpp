@@ -203,8 +203,10 @@ BestPlace search(const Classed<Code>& from, Counter& counter, double f_of_n, dou
     const double whole = larger(Entropy ? -score.base / n : 1.0 - score.base / n, 0.0);
     BestPlace best(1e-12 * whole + 4e-15 * (Entropy ? 1.0 + larger(bits, 0.0) : 1.0), least);
     const size_t places = from.n - 1;
+    Checkpoint checkpoint;
     for (size_t first = 0; first < places; first += chunk) {
         const size_t m = smaller(chunk, places - first);
+        checkpoint.after(4 * chunk);
         counter.count(sides, first, m);
         best.look(score, sides, from.entries + first + 1, from.start + static_cast<int64_t>(first) + 1, m);
     }

@@ -138,8 +138,10 @@ private:
     template <class Score, class Count>
     COUNTWISE_INLINE BestPlace over_chunks(const Numbered& from, const Score& score, BestPlace best, Count count) {
         const size_t places = from.n - 1;
+        Checkpoint checkpoint;
         for (size_t first = 0; first < places; first += chunk) {
             const size_t m = smaller(chunk, places - first);
+            checkpoint.after(4 * chunk);
             for (size_t i = 0; i < m; ++i) count(first + i, i);
             best.look(score, sides_, from.entries + first + 1, from.start + static_cast<int64_t>(first) + 1, m);
         }

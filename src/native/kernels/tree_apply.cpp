@@ -181,8 +181,10 @@ int64_t apply_tests(const Column* columns, size_t n_columns, const uint32_t* row
     const size_t n_used = rows ? 0 : used_columns(columns, n_columns, tests, used);
     Block block;
     block.stray = -1;
+    Checkpoint checkpoint;
     for (size_t from = 0; from < n && block.stray < 0; from += block_rows) {
         const size_t count = smaller(block_rows, n - from);
+        checkpoint.after(32 * count);
         block.at = out + from;
         for (size_t r = 0; r < count; ++r) {
             block.row[r] = all.row(from + r);

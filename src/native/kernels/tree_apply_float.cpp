@@ -77,8 +77,10 @@ void walk(const FloatTree& tree, const Column& first, const RowStarts& rows, con
           int32_t* out) {
     ptrdiff_t row[block_rows];
     uint16_t list[block_rows];
+    Checkpoint checkpoint;
     for (size_t from = 0; from < rows.n; from += block_rows) {
         const size_t n = smaller(block_rows, rows.n - from), next = from + n;
+        checkpoint.after(32 * n);
         for (size_t r = 0; r < n; ++r) {
             row[r] = static_cast<ptrdiff_t>(rows.row(from + r)) * first.stride;
             list[r] = static_cast<uint16_t>(r);

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "interrupt.h"
+
 namespace countwise {
 
 namespace {
@@ -22,6 +24,7 @@ public:
         : points_(points), d_(points.columns), keys_(points.n), low_(d_), high_(d_) {}
 
     void split(int64_t* rows, size_t n) {
+        check_interrupt();
         const size_t leaves = (n + product_leaf - 1) / product_leaf;
         const size_t column = leaves > 1 ? steepest(rows, n) : d_;
         if (column == d_) {
@@ -99,6 +102,7 @@ bool product_boxes(const Products& points, double* boxes) {
     bool good = true;
     for (size_t leaf = 0; leaf < points.leaves; ++leaf) {
         const size_t start = leaf * product_leaf, n = std::min(product_leaf, points.n - start);
+        if (leaf % 4096 == 0) check_interrupt();
         for (size_t j = 0; j < d; ++j) {
             double low = HUGE_VAL, high = -HUGE_VAL;
             bool has_missing = false;

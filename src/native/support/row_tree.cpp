@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "cells.h"
+#include "interrupt.h"
 
 namespace countwise {
 
@@ -62,6 +63,7 @@ std::vector<RowTreeBuilder::Span> RowTreeBuilder::halve() {
     while (!waiting.empty()) {
         const Span span = waiting.back();
         waiting.pop_back();
+        check_interrupt();
         describe(span);
         const int column = span.stop - span.start > most && span.depth < deepest ? choose(span) : -1;
         const size_t middle = column < 0 ? span.start : part(span, column);
@@ -196,6 +198,7 @@ void RowTreeBuilder::lay_out(std::vector<Span> leaves) {
     }
     size_t group = 0;
     for (const Span& leaf : leaves) {
+        check_interrupt();
         tree.groups_[2 * static_cast<size_t>(leaf.node)] = static_cast<int64_t>(group);
         for (size_t i = leaf.start; i < leaf.stop; ++i) {
             const size_t slot = group * pair_group + (i - leaf.start), lane = slot % pair_group, at = slot / pair_group;

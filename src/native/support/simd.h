@@ -10,6 +10,7 @@
 #endif
 
 #include "abi.h"
+#include "interrupt.h"
 
 #ifndef COUNTWISE_LEVEL
 #error "COUNTWISE_LEVEL names the namespace of the level that is being compiled"
@@ -88,27 +89,65 @@ COUNTWISE_INLINE T larger(T a, T b) {
     return a < b ? b : a;
 }
 
+// Selects four of the eight doubles of two vectors by their positions.
+template <int A, int B, int C, int D>
+COUNTWISE_INLINE vd4 shuffle(vd4 a, vd4 b) {
+#if defined(__clang__) || __GNUC__ >= 12
+    return __builtin_shufflevector(a, b, A, B, C, D);
+#else
+    typedef int64_t Positions __attribute__((vector_size(32)));
+    return __builtin_shuffle(a, b, Positions{A, B, C, D});
+#endif
+}
+
 // Transposes four rows of four doubles.
 COUNTWISE_INLINE void transpose(vd4& a, vd4& b, vd4& c, vd4& d) {
-    const vd4 ab0 = __builtin_shufflevector(a, b, 0, 4, 2, 6), ab1 = __builtin_shufflevector(a, b, 1, 5, 3, 7);
-    const vd4 cd0 = __builtin_shufflevector(c, d, 0, 4, 2, 6), cd1 = __builtin_shufflevector(c, d, 1, 5, 3, 7);
-    a = __builtin_shufflevector(ab0, cd0, 0, 1, 4, 5);
-    b = __builtin_shufflevector(ab1, cd1, 0, 1, 4, 5);
-    c = __builtin_shufflevector(ab0, cd0, 2, 3, 6, 7);
-    d = __builtin_shufflevector(ab1, cd1, 2, 3, 6, 7);
+    const vd4 ab0 = shuffle<0, 4, 2, 6>(a, b), ab1 = shuffle<1, 5, 3, 7>(a, b);
+    const vd4 cd0 = shuffle<0, 4, 2, 6>(c, d), cd1 = shuffle<1, 5, 3, 7>(c, d);
+    a = shuffle<0, 1, 4, 5>(ab0, cd0);
+    b = shuffle<0, 1, 4, 5>(ab1, cd1);
+    c = shuffle<2, 3, 6, 7>(ab0, cd0);
+    d = shuffle<2, 3, 6, 7>(ab1, cd1);
 }
 
 // Separates consecutive pairs into first and second elements.
 COUNTWISE_INLINE void unzip(vd4& a, vd4& b) {
     const vd4 pairs[2] = {a, b};
-    a = __builtin_shufflevector(pairs[0], pairs[1], 0, 2, 4, 6);
-    b = __builtin_shufflevector(pairs[0], pairs[1], 1, 3, 5, 7);
+    a = shuffle<0, 2, 4, 6>(pairs[0], pairs[1]);
+    b = shuffle<1, 3, 5, 7>(pairs[0], pairs[1]);
 }
 
 COUNTWISE_INLINE vd4 load4(const double* from) { return load_as<vd4>(from); }
 COUNTWISE_INLINE vd4 load4(const float* from) {
     typedef float vf4 __attribute__((vector_size(16)));
     return __builtin_convertvector(load_as<vf4>(from), vd4);
+}
+
+// Calls check_interrupt() after about a million steps (a millisecond) of work, counted in values or the like.
+class Checkpoint {
+public:
+    COUNTWISE_INLINE void after(size_t work) {
+        done_ += work;
+        if (__builtin_expect(done_ >= enough, 0)) {
+            done_ = 0;
+            check_interrupt();
+        }
+    }
+
+private:
+    static constexpr size_t enough = size_t{1} << 20;
+    size_t done_ = 0;
+};
+
+// Calls work(start, stop) for parts of 0 .. n of about a million steps, so that a long loop can be interrupted between
+// them, without a test in the loop itself. An item takes `cost` steps; parts are multiples of 4096 items.
+template <class Work>
+COUNTWISE_INLINE void in_parts(size_t n, size_t cost, const Work& work) {
+    const size_t part = larger<size_t>(((size_t{1} << 20) / larger<size_t>(cost, 1)) / 4096, 1) * 4096;
+    for (size_t start = 0; start < n; start += part) {
+        if (start) check_interrupt();
+        work(start, smaller(n, start + part));
+    }
 }
 
 // Adding 1.5 * 2**52 leaves the nearest integer in the low bits.

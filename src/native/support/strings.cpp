@@ -4,6 +4,8 @@
 #include <cstring>
 #include <vector>
 
+#include "interrupt.h"
+
 namespace countwise {
 
 namespace {
@@ -88,6 +90,7 @@ bool factorize(const Offset* offsets, size_t rows, const uint8_t* letters, size_
                std::vector<int64_t>& first) {
     Texts texts;
     for (size_t i = 0; i < rows; ++i) {
+        if (i % 65536 == 0) check_interrupt();
         const size_t from = static_cast<size_t>(offsets[i]), to = static_cast<size_t>(offsets[i + 1]);
         codes[i] = texts.code(text_at(letters + from, to - from));
         if (texts.size() > first.size()) first.push_back(static_cast<int64_t>(i));

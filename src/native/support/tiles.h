@@ -5,6 +5,7 @@
 namespace countwise::COUNTWISE_LEVEL {
 
 constexpr size_t tile_rows = 64;
+constexpr double tie = 1e-12;  // scores of a row that differ by less are equal; TIE in countwise/_kernels/ties.py
 constexpr size_t group_columns = 32;  // 32 columns x 64 rows x 8 bytes = 16 KB, half of a small L1 cache
 
 template <class T>

@@ -18,6 +18,7 @@ from countwise._kernels.checks import (
     check_table,
     check_weights,
 )
+from countwise._kernels.ties import TIE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -178,11 +179,17 @@ def normalize(out: Floats, kind: Literal["log", "proba"]) -> int:
 
 
 def argmax_rows(out: Floats) -> NDArray[np.intp]:
-    """Return the column of each row's maximum as intp: the first of several equal maxima, 0 for a row with NaN."""
-    _, classes = check_out(out)
+    """Return the column of each row's maximum as intp: the first of several equal maxima, 0 for a row with NaN.
+
+    A column replaces an earlier one only if it exceeds it by more than `TIE`, so that rounding errors break no tie.
+    """
+    rows, classes = check_out(out)
     if classes == 0:
         raise ValueError("out has no classes.")
-    best: NDArray[np.intp] = out.argmax(axis=1)
+    best, top = np.zeros(rows, dtype=np.intp), out[:, 0].copy()
+    for c in range(1, classes):
+        above = out[:, c] > top + TIE
+        best[above], top[above] = c, out[above, c]
     best[np.isnan(out).any(axis=1)] = 0
     return best
 

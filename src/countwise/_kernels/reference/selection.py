@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from countwise._kernels.checks import check_codes, check_rows, check_table, check_weights
+from countwise._kernels.reference.naive_bayes import argmax_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,8 +28,8 @@ def count_correct(
     """Return the total weight of the correctly predicted rows when each term is added to the base.
 
     Base and terms have shape (rows, classes). The prediction of a row is the class with the highest sum of base and
-    term. The first of several equal sums is taken. If all sums are minus infinity, the prediction is `fallback`. A
-    row with a sum of NaN is never correct. A target that is not a class is only matched by `fallback`.
+    term, the first of several equal ones as in `argmax_rows`. If all sums are minus infinity, it is `fallback`. A row
+    with a sum of NaN is never correct. A target that is not a class is only matched by `fallback`.
     """
     _check_scores("base", base)
     rows, classes = base.shape
@@ -44,7 +45,7 @@ def count_correct(
         check_table(f"terms[{t}]", term, rows, classes)
         with np.errstate(invalid="ignore"):  # plus and minus infinity may be added
             score = base + term
-        predicted = np.where(np.isneginf(score).all(axis=1), fallback, score.argmax(axis=1))
+        predicted = np.where(np.isneginf(score).all(axis=1), fallback, argmax_rows(score))
         sums[t] = w[(predicted == target) & ~np.isnan(score).any(axis=1)].sum()
     return sums
 

@@ -210,9 +210,10 @@ def _squared_deviations(y: Floats, w: Floats) -> Floats:
     deviation.
     """
     n = np.cumsum(w)
-    mean = np.cumsum(w * y) / n
+    some = np.flatnonzero(n[:-1] > 0)  # leading weights of 0 have no mean
+    mean = np.cumsum(w * y)[some] / n[some]
     steps = np.zeros(len(y))
-    steps[1:] = w[1:] * (n[:-1] / n[1:]) * (y[1:] - mean[:-1]) ** 2
+    steps[some + 1] = w[some + 1] * (n[some] / n[some + 1]) * (y[some + 1] - mean) ** 2
     return np.stack([n, np.zeros(len(y)), np.cumsum(steps)], axis=1)
 
 

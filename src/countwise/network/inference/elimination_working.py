@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from countwise.data.attributes import Nominal
+from countwise.errors import OptionError
 from countwise.network.inference.elimination import Elimination, EliminationStep
 from countwise.network.inference.factors import Potential, product
 from countwise.network.net import Net
@@ -99,6 +100,8 @@ class _EliminationWorking:
 
     def account(self) -> Account:
         """Return the complete working."""
+        if not self.queried:
+            raise OptionError("The query contains no node.", hint="pass the name of a node, or several names.")
         table = self.work.result.table
         total = float(table.sum())
         normalized = table / total

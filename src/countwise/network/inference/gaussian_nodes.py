@@ -54,14 +54,16 @@ class Numbers:
     def _blocks(self) -> list[tuple[str, ...]]:
         """Return the groups of Gaussian nodes that are connected by arcs between them, parents first."""
         order = [name for name in self.graph.order() if name in self.lines]
-        block = {name: {name} for name in order}
+        block = {name: [name] for name in order}
         for name in order:
             for parent in self.lines[name].numbers:
-                both = block[name] | block[parent]
-                for one in both:
-                    block[one] = both
-        found: dict[frozenset[str], None] = dict.fromkeys(frozenset(block[name]) for name in order)
-        return [tuple(name for name in order if name in one) for one in found]
+                if block[name] is not block[parent]:
+                    both = block[parent] + block[name]
+                    for one in both:
+                        block[one] = both
+        place = {name: i for i, name in enumerate(order)}
+        found = {id(block[name]): block[name] for name in order}
+        return [tuple(sorted(one, key=place.__getitem__)) for one in found.values()]
 
     def terms(
         self, columns: Mapping[str, Floats], known: set[str] | None = None

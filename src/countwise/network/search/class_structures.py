@@ -68,16 +68,19 @@ def chow_liu(
 
     The root is the first node unless given. Nodes in `last` cannot have nominal children and join the tree last.
     """
-    at = {name: i for i, name in enumerate(names)}
-    first = names[0] if root is None else root
-    parent: dict[str, str | None] = {first: None}
-    while len(parent) < len(names):
-        free = [b for b in names if b not in parent]
-        free = [b for b in free if b not in last] or free
-        pairs = [(-information[at[a], at[b]], at[b], at[a]) for a in parent for b in free]
-        _, b, a = min(pairs)  # ties: the first by position
-        parent[names[b]] = names[a]
-    return {name: parent[name] for name in names}
+    n, here = len(names), 0 if root is None else list(names).index(root)
+    late, free = np.array([name in last for name in names]), np.ones(n, dtype=bool)
+    above, most = np.full(n, here), np.full(n, -np.inf)  # the best parent of each free node, and its information
+    parent: list[str | None] = [None] * n
+    for _ in range(n - 1):
+        free[here] = False
+        better = (information[here] > most) | ((information[here] == most) & (here < above))
+        above, most = np.where(better, here, above), np.where(better, information[here], most)
+        open_now = free & ~late if (free & ~late).any() else free
+        here = int(np.argmax(np.where(open_now, most, -np.inf)))  # ties: the first by position
+        here = here if open_now[here] else int(np.argmax(open_now))
+        parent[here] = names[int(above[here])]
+    return dict(zip(names, parent, strict=True))
 
 
 def naive(names: Sequence[str], target: str) -> Graph:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from countwise.errors import OptionError
@@ -21,9 +21,10 @@ class Constraints:
     forbidden: frozenset[tuple[str, str]] = frozenset()
     tiers: Mapping[str, int] = field(default_factory=dict)  # no arc leads from a later tier to an earlier one
     max_parents: int = 3
+    excludes: Callable[[str, str], bool] | None = None  # further forbidden arcs, too many to list
 
     def __post_init__(self) -> None:
-        both = self.required & self.forbidden
+        both = [arc for arc in self.required if self._is_forbidden(*arc)]
         if both:
             raise OptionError(f"The arc {' → '.join(min(both))} is both required and forbidden.")
 
@@ -31,7 +32,10 @@ class Constraints:
         """Return whether an arc is allowed."""
         early, late = self.tiers.get(parent), self.tiers.get(child)
         in_order = early is None or late is None or early <= late
-        return (parent, child) not in self.forbidden and in_order
+        return in_order and not self._is_forbidden(parent, child)
+
+    def _is_forbidden(self, parent: str, child: str) -> bool:
+        return (parent, child) in self.forbidden or (self.excludes is not None and self.excludes(parent, child))
 
     def parents(self, child: str) -> tuple[str, ...]:
         """Return the required parents of a node."""

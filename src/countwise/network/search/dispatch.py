@@ -22,10 +22,11 @@ from countwise.network.search.constraints import Constraints, FoundStructure
 from countwise.network.search.hill_climb import hill_climb
 from countwise.network.search.ordering import by_ordering, search_orders
 
-__all__ = ["BY_INFORMATION", "STRUCTURES", "StructureSearch", "arcs_of", "given_graph"]
+__all__ = ["AROUND_CLASS", "BY_INFORMATION", "STRUCTURES", "StructureSearch", "arcs_of", "given_graph"]
 
 STRUCTURES = ("given", "ordering", "orders", "annealing", "chow_liu", "naive", "tan", "k_dependence", "hill_climb")
-BY_INFORMATION = ("naive", "tan", "k_dependence", "chow_liu")  # structures that do not maximize a score
+AROUND_CLASS = ("naive", "tan", "k_dependence")  # structures in which every attribute depends on the class
+BY_INFORMATION = (*AROUND_CLASS, "chow_liu")  # structures that do not maximize a score
 
 
 def arcs_of(structure: Any) -> list[tuple[str, str]] | None:
@@ -37,7 +38,10 @@ def arcs_of(structure: Any) -> list[tuple[str, str]] | None:
     if isinstance(structure, Mapping):
         pairs: list[Any] = []
         for child, above in structure.items():
-            pairs += [(parent, child) for parent in ([above] if isinstance(above, str) else above)]
+            parents = [above] if isinstance(above, str) else above
+            if not isinstance(parents, Iterable):
+                raise OptionError(f"The parents of {child!r} must be names of nodes, not {above!r}.")
+            pairs += [(parent, child) for parent in parents]
     elif hasattr(structure, "edges"):
         pairs = list(structure.edges() if callable(structure.edges) else structure.edges)
     else:
@@ -93,6 +97,8 @@ class StructureSearch:
     def _ordering(self, names: Sequence[str]) -> list[str]:
         if self.order is None:
             return list(names)
+        if isinstance(self.order, str) or not isinstance(self.order, Iterable):
+            raise OptionError(f"order must be a list of the names of nodes, not {self.order!r}.")
         order = [str(name) for name in self.order]
         for name in order:
             if name not in names:
@@ -120,7 +126,7 @@ class StructureSearch:
         return self._scored(families, graph, _tried(names, information, graph))
 
     def _check_root(self, names: Sequence[str]) -> None:
-        if self.root is not None and self.root not in names:
+        if self.root is not None and not (isinstance(self.root, str) and self.root in names):
             raise OptionError(
                 f"root refers to node {self.root!r}, but the network has no such node.",
                 hint=did_you_mean(self.root, names),

@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from countwise.errors import OptionError
-from countwise.scoring.plan import Cut, Joint, LookupTerm, NormalTerm, Presence, Rate, Scoring, value_type
-from countwise.scoring.sql.cells import Steps, is_any, spelled
+from countwise._kernels.ties import TIE
+from countwise.errors import OptionError, check_flag
+from countwise.scoring.plan import Cut, Joint, LookupTerm, NormalTerm, Presence, Rate, Scoring
+from countwise.scoring.sql.cells import comparison, spelled
 from countwise.scoring.sql.dialects import LEAST, added, number
+from countwise.scoring.sql.steps import Steps
 
 __all__ = ["scoring_query"]
 
@@ -69,7 +71,7 @@ class JointTerm:
         self._table(names, rows)
         self.steps.add(f"cw_parts{self.mark}", self._parts(), self.joins, once=True)
         self.joins = []
-        squares = ([f"{self._y(c, r)} * {self._y(c, r)}" for r in range(n)] for c in range(k))
+        squares = ([self.steps.dialect.square(self._y(c, r)) for r in range(n)] for c in range(k))
         return [f"cw_n{self.mark}{c} - 0.5e0 * ({added(own)})" for c, own in enumerate(squares)]
 
     def _y(self, c: int, r: int) -> str:
@@ -105,15 +107,14 @@ def scoring_query(
 ) -> str:
     """Return the query that selects all columns of a table, the predicted class and its probabilities.
 
-    `form` "case" looks values up with CASE instead of joins. In SQLite, which cannot exclude columns, the result
-    includes the intermediate columns, whose names begin with cw.
+    `form` "case" looks values up with CASE instead of joins.
     """
-    if form not in ("join", "case"):
+    if not isinstance(form, str) or form not in ("join", "case"):
         raise OptionError(
             f"form must be 'join' or 'case', not {form!r}.",
             hint="use 'join' to look values up by joins, or 'case' to look them up by CASE expressions.",
         )
-    return _Sums(scoring, Steps(table, dialect), form).text(proba)
+    return _Sums(scoring, Steps(table, dialect, scoring.inputs), form).text(check_flag("proba", proba))
 
 
 class _Sums:
@@ -152,7 +153,11 @@ class _Sums:
         if proba:
             ratios = {f"cw_e{c}": d.power(f"{log} - cw_top") for c, log in enumerate(logs)}
             self.steps.add("cw_shares", ratios, once=self.k > _FEW)
-            given |= {f"P({v})": self._posterior(c, list(ratios)) for c, v in enumerate(classes)}
+            total = added(list(ratios))
+            if len(classes) > _MANY:
+                self.steps.add("cw_totals", {"cw_total": total}, once=True)
+                total = "cw_total"
+            given |= {f"P({v})": self._posterior(c, f"cw_e{c}", total) for c, v in enumerate(classes)}
         return self.steps.text(given)
 
     @property
@@ -161,20 +166,21 @@ class _Sums:
         return self.d.finite(added([f"cw_l{c}" for c in range(self.k)]))
 
     def _class(self, logs: list[str]) -> str:
-        classes, best = self.scoring.classes, self.d.literal(self.scoring.classes[int(np.argmax(self.scoring.prior))])
-        whens = [f"WHEN {log} = cw_top THEN {self.d.literal(v)}" for log, v in zip(logs, classes, strict=True)]
+        classes, best = self.scoring.classes, self.d.literal(self.scoring.likeliest)
+        near = f"cw_top - {number(TIE)}"  # rounding errors must not break a tie
+        whens = [f"WHEN {log} >= {near} THEN {self.d.literal(v)}" for log, v in zip(logs, classes, strict=True)]
         if self.relative:
             whens.insert(0, f"WHEN NOT {self._known} THEN {best}")
         if not self.scoring.whole:
             whens.insert(0, f"WHEN {logs[0]} IS NULL THEN NULL")
-        return f"CASE {' '.join(whens)} ELSE {best} END"
+        return "\n    ".join(["CASE", *whens, f"ELSE {best} END"])
 
-    def _posterior(self, c: int, ratios: list[str]) -> str:
+    def _posterior(self, c: int, ratio: str, total: str) -> str:
         """Return the posterior of a class; the prior if all classes are impossible."""
-        prior, total = number(float(np.exp(self.scoring.prior[c]))), added(ratios)
+        prior = number(float(np.exp(self.scoring.prior[c])))
         if self.relative:
-            return f"CASE WHEN {self._known} THEN {ratios[c]} / ({total}) ELSE {prior} END"
-        posterior = f"COALESCE({ratios[c]} / NULLIF({total}, 0e0), {prior})"
+            return f"CASE WHEN {self._known} THEN {ratio} / ({total}) ELSE {prior} END"
+        posterior = f"COALESCE({ratio} / NULLIF({total}, 0e0), {prior})"
         return posterior if self.scoring.whole else f"CASE WHEN cw_l0 IS NOT NULL THEN {posterior} END"
 
     def _sum(self, first: str, every: list[Any], c: int) -> str:
@@ -216,6 +222,8 @@ class _Sums:
             return texts, texts
         if isinstance(term, NormalTerm):
             plain = [f"{number(constant)} + {text}" for constant, text in self._normal(term)]
+            if self.d.name == "postgres":
+                plain = self._within_range(term, plain)
         else:
             assert isinstance(term, Rate)  # noqa: S101 - there are no other terms
             plain = [self._rate(self.steps.cells.number(term.column), float(rate)) for rate in term.rate]
@@ -229,11 +237,11 @@ class _Sums:
         if term.values is not None:
             return cells.name(term.column, term.values)
         normal = [t for t in self.scoring.terms if isinstance(t, NormalTerm) and t.column == term.column]
-        return cells.number(term.column, normal[0].middle if normal else 0.0)
+        return cells.deviation(term.column, normal[0].middle) if normal else cells.number(term.column)
 
     def _normal(self, term: NormalTerm) -> list[tuple[float, str]]:
         """Return, for each class, a constant and a quadratic expression; not expanded if that would lose digits."""
-        d = self.steps.cells.number(term.column, term.middle)
+        d = self.steps.cells.deviation(term.column, term.middle)
         mean, scale, norm = term.mean - term.middle, term.inverse_sd, term.log_norm
         powers = np.stack([norm - 0.5 * (scale * mean) ** 2, scale * scale * mean, -0.5 * scale * scale])
         near, found = _near(term), []
@@ -245,6 +253,15 @@ class _Sums:
                 found.append((float(norm[c]), f"(-0.5e0) * ({away}) * ({away})"))
         return found
 
+    def _within_range(self, term: NormalTerm, plain: list[str]) -> list[str]:
+        """Let extreme values be impossible, where the square of a double that overflows is an error."""
+        d, never = self.steps.cells.deviation(term.column, term.middle), self._real(-np.inf)
+        limits = np.minimum(1e150 / term.inverse_sd, 1e300).tolist()
+        return [
+            f"CASE WHEN ABS({d}) < {number(limit)} THEN {text} WHEN {d} IS NOT NULL THEN {never} END"
+            for limit, text in zip(limits, plain, strict=True)
+        ]
+
     def _rate(self, x: str, rate: float) -> str:
         never = self._real(-np.inf)
         if rate == 0:
@@ -253,7 +270,7 @@ class _Sums:
         return f"CASE WHEN {x} >= 0e0 THEN {density} WHEN {x} IS NOT NULL THEN {never} END"
 
     def _lookup(self, term: LookupTerm) -> tuple[list[str], list[str]]:
-        cell, kind = self.steps.cells.name(term.column, term.values), value_type(term.values)
+        cell, kind = self.steps.cells.name(term.column, term.values), comparison(term.values)
         keys = [spelled(self.d, v, kind) for v in term.values]
         plain = self._found(cell, keys, self._logs(term.logs))
         if term.other is None:
@@ -265,25 +282,25 @@ class _Sums:
         return plain, careful
 
     def _cut(self, term: Cut) -> tuple[list[str], list[str]]:
-        x = self.d.cast(self.d.identifier(term.column), "double")
+        x = self.steps.cells.cell(term.column, "number")
         whens = " ".join(f"WHEN {x} <= {number(float(e))} THEN {i}" for i, e in enumerate(term.edges))
         place = f"CASE {whens} ELSE {len(term.edges)} END" if whens else "0"
-        cell = self.steps.cells.named(term.column, f"CASE WHEN {self.d.finite(x)} THEN {place} END")
-        plain = self._found(cell, [[str(i)] for i in range(len(term.edges) + 1)], self._logs(term.logs))
+        cell = self.steps.cells.computed_as(term.column, f"CASE WHEN {self.d.finite(x)} THEN {place} END")
+        plain = self._found(cell, [str(i) for i in range(len(term.edges) + 1)], self._logs(term.logs))
         return plain, [_or_zero(text) for text in plain]
 
-    def _found(self, cell: str, keys: list[list[str]], logs: Any) -> list[str]:
+    def _found(self, cell: str, keys: list[str], logs: Any) -> list[str]:
         """Look up the log probabilities of a value, for each class; NULL if no key equals the value."""
         if self.form == "case" or len(keys) <= _FEW or len(self.joins) >= _MOST_JOINS:
             return [self._by_case(cell, keys, logs[:, c]) for c in range(self.k)]
         name = f"cw_t{len(self.joins)}"
-        rows = [[text, *map(self._real, row)] for own, row in zip(keys, logs, strict=True) for text in own]
+        rows = [[key, *map(self._real, row)] for key, row in zip(keys, logs, strict=True)]
         self.steps.look_up(name, ["v", *(f"l{c}" for c in range(self.k))], rows)
         self.joins.append(f"{name} ON {cell} = {name}.v")
         return [f"{name}.l{c}" for c in range(self.k)]
 
-    def _by_case(self, cell: str, keys: list[list[str]], logs: Any) -> str:
-        whens = [f"WHEN {is_any(self.d, cell, own)} THEN {self._real(x)}" for own, x in zip(keys, logs, strict=True)]
+    def _by_case(self, cell: str, keys: list[str], logs: Any) -> str:
+        whens = [f"WHEN {cell} = {key} THEN {self._real(x)}" for key, x in zip(keys, logs, strict=True)]
         return f"CASE {' '.join(whens)} END" if whens else "NULL"
 
 

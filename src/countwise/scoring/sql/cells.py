@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
-from countwise.scoring.plan import Number, Test, time_of, value_type
+from countwise.data.values import EXACT, like, number_from, number_text
+from countwise.scoring.plan import Number, Test, micros_of, value_type
 from countwise.scoring.sql.dialects import Dialect, number
+from countwise.scoring.sql.readings import FAR, as_boolean, as_double, as_exact, as_micros, as_seconds, as_text
 
-__all__ = ["SqlCells", "Steps", "holds", "is_any", "spelled"]
+__all__ = ["SqlCells", "comparison", "holds", "is_any", "spelled"]
 
 
 _MOST_IN = 3  # for longer lists, DuckDB plans a join for each IN, which takes seconds for hundreds of them
@@ -23,89 +25,141 @@ class SqlCells:
     which then must have no missing values ("raw").
     """
 
-    def __init__(self, dialect: Dialect, how: str = "named") -> None:
-        self.dialect, self.how = dialect, how
-        self._found: dict[tuple[str, str], str] = {}
+    def __init__(self, dialect: Dialect, how: str = "named", inputs: Mapping[str, bool] | None = None) -> None:
+        self.dialect, self.how, self.inputs = dialect, how, inputs or {}
+        self.columns: dict[str, None] = {}  # the columns that the query reads, in order
+        self.read: dict[
+            str, str
+        ] = {}  # alias of each cell that is read, by expression; then those computed from them
+        self.computed: dict[str, str] = {}
         self._used: set[str] = set()
 
-    def named(self, column: str, expression: str, *, raw: str | None = None) -> str:
+    def _named(self, column: str, expression: str, found: dict[str, str]) -> str:
         """Return the SQL that refers to an expression of a column."""
-        if self.how == "raw":
-            return raw or self.dialect.identifier(column)
-        if self.how == "inside":
+        if self.how != "named":
             return f"({expression})"
-        key = (column, expression)
-        if key not in self._found:
-            self._found[key] = self._free(column)
-        return self._found[key]
+        if expression not in found:
+            found[expression] = self._free(column)
+        return found[expression]
+
+    def computed_as(self, column: str, expression: str) -> str:
+        """Return the SQL that refers to an expression over a cell."""
+        return self._named(column, expression, self.computed)
 
     def _free(self, column: str) -> str:
         """Return an unused alias; it has a space, unlike the names of other steps."""
         base = f"cw {column}" if len(column.encode()) <= _LONGEST else "cw"
         name, n = base, 1
-        while name.casefold() in self._used or name == "cw":  # some databases ignore the case of names
+        while self.dialect.folded(name) in self._used or name == "cw":
             n += 1
             name = f"{base} {n}"
-        self._used.add(name.casefold())
+        self._used.add(self.dialect.folded(name))
         return self.dialect.identifier(name)
-
-    @property
-    def definitions(self) -> dict[str, str]:
-        """Aliases and their expressions."""
-        return {name: expression for (_, expression), name in self._found.items()}
 
     # -- types of columns --------------------------------------------------------------
 
-    def number(self, column: str, less: float = 0.0) -> str:
-        """Return a numeric column minus a constant; NULL where it is missing."""
-        d = self.dialect
-        x = d.cast(d.identifier(column), "double")
-        away = x if less == 0 else f"{x} - {number(less)}"
-        return self.named(column, f"CASE WHEN {d.finite(x)} THEN {away} END")
+    def cell(self, column: str, kind: str, values: tuple[Any, ...] = ()) -> str:
+        """Return a cell as a value of a kind: "text", "date", "number", "exact" or "boolean"; NaN is not NULL yet.
 
-    def name(self, column: str, values: Sequence[Any]) -> str:
-        """Return a nominal column in a form that can be compared with its values; NULL where it is missing."""
-        d, kind = self.dialect, value_type(values)
-        x = d.identifier(column)
-        if kind in ("text", "date"):
-            return self.named(column, d.exact_text(x), raw=d.cast(x, "text") if kind == "date" else x)
+        A cell of another type than the `values` of a nominal column that denotes none of them is read as a value
+        outside its domain, not as missing.
+        """
+        d = self.dialect
+        self.columns[column] = None
+        x = f"{'cw_row.' if self.how == 'named' else ''}{d.identifier(column)}"
+        if self.how == "raw" and (kind == "text" or (kind != "date" and not self.inputs.get(column))):
+            return x
+        return self._named(column, self._reading(column, x, kind, values), self.read)
+
+    def _reading(self, column: str, x: str, kind: str, values: tuple[Any, ...]) -> str:
+        d = self.dialect
+        outside = d.real(float(max(values)) + 1.0) if values and kind in ("number", "boolean") else "NULL"
+        if kind == "text":
+            return as_text(d, x, denoted(values))
+        if kind == "date":
+            return f"COALESCE({as_micros(d, x)}, CASE WHEN {x} IS NOT NULL THEN {FAR} END)"
+        if kind == "exact":
+            return as_exact(d, x)
         if kind == "boolean":
-            return self.named(column, x)
-        double = d.cast(x, "double")
-        return self.named(column, f"CASE WHEN {d.finite(double)} THEN {double if kind == 'number' else x} END")
+            return as_boolean(d, x, outside)
+        return as_seconds(d, x) if self.inputs.get(column) else as_double(d, x, outside)
+
+    def number(self, column: str, kind: str = "number", values: tuple[Any, ...] = ()) -> str:
+        """Return a numeric column; NULL where it is missing."""
+        x = self.cell(column, kind, values)
+        return (
+            x if self.how == "raw" else self.computed_as(column, f"CASE WHEN {self.dialect.finite(x)} THEN {x} END")
+        )
+
+    def deviation(self, column: str, center: float) -> str:
+        """Return the difference of a numeric column from a constant; NULL where it is missing."""
+        d, x = self.dialect, self.cell(column, "number")
+        away = x if center == 0 else f"{x} - {number(center)}"
+        if d.name == "postgres":  # the square of a tiny number would be an error
+            away = f"CASE WHEN ABS({away}) < 1e-150 THEN 0e0 ELSE {away} END"
+        return self.computed_as(column, f"CASE WHEN {d.finite(x)} THEN {away} END")
+
+    def name(self, column: str, values: tuple[Any, ...]) -> str:
+        """Return a nominal column in a form that can be compared with its values; NULL where it is missing."""
+        kind = comparison(values)
+        of_numbers = kind in ("number", "boolean")
+        return self.number(column, kind, values) if of_numbers else self.cell(column, kind, values)
 
     def of(self, n: Number, less: float) -> str:
         """Return a number of a row minus a constant."""
         if n.values is None:
-            return self.number(n.column, less)
+            return self.deviation(n.column, less)
         d = self.dialect
-        x = d.exact_text(d.identifier(n.column))
-        if value_type(n.values) not in ("text", "date"):
-            x = d.identifier(n.column)
+        x = self.cell(n.column, comparison(n.values), n.values)
         one = is_one_of(d, x, (n.value,), n.values)
         rest = tuple(v for v in n.values if v != n.value)
         other = f" WHEN {is_one_of(d, x, rest, n.values)} THEN {number(-less)}" if rest else ""
-        return self.named(n.column, f"CASE WHEN {one} THEN {number(1 - less)}{other} END")
+        return self.computed_as(n.column, f"CASE WHEN {one} THEN {number(1 - less)}{other} END")
 
 
-def spelled(d: Dialect, value: Any, kind: str) -> list[str]:
-    """Return a value as SQL; a date in all formats in which databases write it."""
-    if kind == "number":
-        return [d.real(float(value))]
-    found = time_of(value) if kind == "date" else None
-    if found is None:
-        return [d.literal(value)]
-    text = found.isoformat(" ")
-    short = text.rstrip("0") if found.microsecond else text
-    day = [text[:10]] if found.time() == datetime.time() else []
-    original = value.isoformat() if isinstance(value, datetime.date) else str(value)
-    return [d.literal(form) for form in dict.fromkeys([original, text, short, *day])]
+@lru_cache(maxsize=1 << 10)  # a rule list asks for the same domain again and again
+def comparison(values: tuple[Any, ...]) -> str:
+    """Return the kind as which a nominal column is compared with its values.
+
+    Integers that doubles represent exactly are numbers.
+    """
+    kind = value_type(values)
+    if kind == "integer":
+        return "number" if all(abs(v) < EXACT for v in values) else "exact"
+    if kind == "date":
+        times = {micros_of(v) for v in values}
+        return "date" if None not in times and len(times) == len(values) else "text"
+    return kind
 
 
-def is_one_of(d: Dialect, cell: str, values: Sequence[Any], domain: Sequence[Any]) -> str:
+@lru_cache(maxsize=1 << 10)
+def denoted(values: tuple[Any, ...]) -> tuple[dict[float, str], dict[bool, str]] | None:
+    """Return the texts of a domain that numbers denote, unless that is their decimal form, and those of booleans.
+
+    None means that numbers and booleans denote none of the texts.
+    """
+    domain = dict.fromkeys(values)
+    found: dict[int | float, list[str]] = {}
+    for text in values:
+        number = number_from(text)
+        if number is not None and abs(number) < EXACT:
+            found.setdefault(number, []).append(text)
+    own = {float(n): texts[0] for n, texts in found.items() if len(texts) == 1 and number_text(n) not in domain}
+    flags = {flag: like(flag, domain) for flag in (True, False) if like(flag, domain) is not None}
+    return (own, flags) if found or flags else None
+
+
+def spelled(d: Dialect, value: Any, kind: str) -> str:
+    """Return the SQL literal that is equal to a value in a comparison of a kind."""
+    if kind in ("number", "boolean"):
+        return d.real(float(value))
+    return d.literal(micros_of(value) if kind == "date" else value)
+
+
+def is_one_of(d: Dialect, cell: str, values: Sequence[Any], domain: tuple[Any, ...]) -> str:
     """Return the condition that a column has one of some values; the domain determines the type of comparison."""
-    kind = value_type(domain)
-    return is_any(d, cell, [text for value in values for text in spelled(d, value, kind)])
+    kind = comparison(domain)
+    return is_any(d, cell, [spelled(d, value, kind) for value in values])
 
 
 def is_any(d: Dialect, cell: str, texts: Sequence[str]) -> str:
@@ -122,61 +176,12 @@ def holds(test: Test, cells: SqlCells) -> str:
     d = cells.dialect
     if test.domain is not None:
         cell = cells.name(test.column, test.domain)
-        known = is_one_of(d, cell, test.domain, test.domain)
-        if test.missing:
-            return f"({cell} IS NULL OR NOT ({known}))" if test.domain else f"({cell} IS NULL OR 1 = 1)"
-        return known if test.values is None else is_one_of(d, cell, test.values, test.domain)
+        values = test.domain if test.missing or test.values is None else test.values
+        found = is_one_of(d, cell, values, test.domain)
+        return f"({cell} IS NULL OR NOT ({found}))" if test.missing else found
     cell = cells.number(test.column)
     if test.missing:
         return f"{cell} IS NULL"
     tests = [] if test.low is None else [f"{cell} > {number(test.low)}"]
     tests += [] if test.high is None else [f"{cell} <= {number(test.high)}"]
     return " AND ".join(tests) or f"{cell} IS NOT NULL"
-
-
-class Steps:
-    """Query of common table expressions: prepared columns, further steps, then all columns and the prediction."""
-
-    def __init__(self, table: str, dialect: str) -> None:
-        self.dialect = Dialect(dialect)
-        self.table = self.dialect.table(table)
-        self.cells = SqlCells(self.dialect)
-        self._tables: list[str] = []
-        self._steps: list[str] = []
-        self._last, self._intermediate = "cw_cells", list[str]()
-
-    def look_up(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Add a table of constants for a join."""
-        self._tables.append(self.dialect.values(name, columns, rows))
-
-    def add(self, name: str, columns: Mapping[str, str], joins: Sequence[str] = (), *, once: bool = False) -> None:
-        """Add a step with further columns; `once` if the next step refers to them more than once."""
-        joined = "".join(f"\n  LEFT JOIN {join}" for join in joins)
-        every = "cw_r.*" if joins else "*"
-        source = f"{self._last} AS cw_r{joined}" if joins else self._last
-        cells = ",\n".join(f"    {expression} AS {alias}" for alias, expression in columns.items())
-        self._steps.append(
-            f"{name} AS {self.dialect.once if once else ''}(\n  SELECT {every},\n{cells}\n  FROM {source}\n)"
-        )
-        self._last = name
-        self._intermediate += columns
-
-    def text(self, given: Mapping[str, str]) -> str:
-        """Return the query; `given` has the columns that it adds to those of the table."""
-        ready = self.cells.definitions
-        row = "cw_row" if self.dialect.name == "postgres" else "*"
-        source = f"{self.table} AS cw_row" if self.dialect.name == "postgres" else self.table
-        cells = "".join(f",\n    {expression} AS {alias}" for alias, expression in ready.items())
-        first = f"cw_cells AS (\n  SELECT {row}{cells}\n  FROM {source}\n)"
-        head = ", ".join([*self._tables, first, *self._steps])
-        answer = ",\n".join(
-            f"  {expression} AS {self.dialect.identifier(name)}" for name, expression in given.items()
-        )
-        return f"WITH {head}\nSELECT {self._every([*ready, *self._intermediate])},\n{answer}\nFROM {self._last}"
-
-    def _every(self, helpers: Sequence[str]) -> str:
-        """Select the columns of the table; SQLite has no syntax to exclude the intermediate columns."""
-        exclude = {"duckdb": "* EXCLUDE", "spark": "* EXCEPT"}.get(self.dialect.name)
-        if self.dialect.name == "postgres":
-            return "(cw_row).*"
-        return f"{exclude} ({', '.join(helpers)})" if exclude and helpers else "*"

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from countwise.errors import OptionError
-from countwise.scoring.plan import Choices, RangeTerm, Rules, value_type
-from countwise.scoring.sql.cells import SqlCells, Steps, holds, spelled
+from countwise.errors import OptionError, check_flag
+from countwise.scoring.plan import Choices, RangeTerm, Rules
+from countwise.scoring.sql.cells import SqlCells, comparison, holds, spelled
 from countwise.scoring.sql.dialects import Dialect, added, number
+from countwise.scoring.sql.readings import as_double, as_seconds
+from countwise.scoring.sql.steps import Steps
 
 __all__ = ["choice_expression", "choice_query", "range_query", "rule_query"]
 
 
 def rule_query(rules: Rules, table: str, dialect: str = "duckdb", *, proba: bool = True) -> str:
     """Return the query of a rule list: all columns, the class and its probabilities; NULL for no prediction."""
-    steps = Steps(table, dialect)
+    steps = Steps(table, dialect, rules.inputs)
     d, name = steps.dialect, f"predicted {rules.target}"
     predictions = [d.literal(None if c is None else rules.classes[c]) for c in rules.answers]
     tests = [" AND ".join(holds(test, steps.cells) for test in rule) or "1 = 1" for rule in rules.rules]
@@ -24,7 +26,7 @@ def rule_query(rules: Rules, table: str, dialect: str = "duckdb", *, proba: bool
         whens = [f"WHEN {test} THEN {text}" for test, text in zip(tests, found, strict=False)]
         return "\n    ".join(["CASE", *whens, f"ELSE {found[-1]}"]) + "\n  END" if whens else found[-1]
 
-    if not proba:
+    if not check_flag("proba", proba):
         return steps.text({name: first(predictions)})
     steps.add("cw_deciding", {"cw_rule": first([str(i) for i in range(len(predictions))])}, once=True)
     columns = [f"p{c}" for c in range(len(rules.classes))]
@@ -43,22 +45,30 @@ def rule_query(rules: Rules, table: str, dialect: str = "duckdb", *, proba: bool
 def range_query(bins: RangeTerm, table: str, dialect: str = "duckdb", *, keep: Sequence[str] = ()) -> str:
     """Return the query that discretizes the columns of the training data; `keep` names further columns to select."""
     d = Dialect(dialect)
-    lines = [d.identifier(name) for name in keep if name not in bins.columns]
-    for name in bins.columns:
-        lines += _columns(bins, name, d) if name in bins.edges else [d.identifier(name)]
-    return "SELECT\n  " + ",\n  ".join(lines) + f"\nFROM {d.table(table)}"
+    names = [*(name for name in keep if name not in bins.columns), *bins.columns]
+    read, found = [], list[tuple[str, str]]()
+    for i, name in enumerate(names):
+        x, alias = f"cw_row.{d.identifier(name)}", f"cw_{i}"
+        reading = x if name not in bins.edges else as_seconds(d, x) if bins.inputs.get(name) else as_double(d, x)
+        read.append(f"{reading} AS {alias}")
+        found += _columns(bins, name, d, alias) if name in bins.edges else [(name, alias)]
+    d.check_names(names, ())
+    d.check_names((), (name for name, _ in found))
+    cells, lines = ",\n    ".join(read), ",\n  ".join(f"{text} AS {d.identifier(name)}" for name, text in found)
+    source = f"WITH cw_cells AS (\n  SELECT {cells}\n  FROM {d.table(table)} AS cw_row\n)"
+    return f"{source}\nSELECT\n  {lines}\nFROM cw_cells"
 
 
-def _columns(bins: RangeTerm, name: str, d: Dialect) -> list[str]:
-    x, labels = d.cast(d.identifier(name), "double"), bins.labels[name]
+def _columns(bins: RangeTerm, name: str, d: Dialect, x: str) -> list[tuple[str, str]]:
+    """Return the names and expressions of the columns of a discretized column."""
+    labels = bins.labels[name]
     if bins.encode == "onehot":
+        indicators = [["1" if j == i else "0" for j in range(len(labels))] for i in range(len(labels))]
         return [
-            f"{_case(bins, name, d, x, ['1' if j == i else '0' for j in range(len(labels))])} AS "
-            f"{d.identifier(f'{name} {label}')}"
-            for i, label in enumerate(labels)
+            (f"{name} {label}", _case(bins, name, d, x, own)) for label, own in zip(labels, indicators, strict=True)
         ]
     values = [d.literal(label) for label in labels] if bins.encode == "labels" else list(map(str, range(len(labels))))
-    return [f"{_case(bins, name, d, x, values)} AS {d.identifier(name)}"]
+    return [(name, _case(bins, name, d, x, values))]
 
 
 def _case(bins: RangeTerm, name: str, d: Dialect, x: str, values: Sequence[str]) -> str:
@@ -81,7 +91,7 @@ def choice_expression(tree: Choices, dialect: str = "duckdb", *, proba: bool = F
     """Return the tree as an expression over its columns; see the method `to_sql` of the trees."""
     d = Dialect(dialect)
     divided = missing and tree.parts_rows
-    branches = _Branches(tree, SqlCells(d, "inside" if missing else "raw"))
+    branches = _Branches(tree, SqlCells(d, "inside" if missing else "raw", tree.inputs))
     if divided:
         _check_size(tree, 1 if not tree.classes else len(tree.classes) * (1 if proba else len(tree.classes)))
 
@@ -107,7 +117,7 @@ def choice_query(
     divided among the branches, the prediction of such a row is a sum over the branches. Deep trees take several steps
     of a few levels each.
     """
-    steps = Steps(table, dialect)
+    steps = Steps(table, dialect, tree.inputs)
     d, k = steps.dialect, len(tree.classes)
     divided = missing and tree.parts_rows
     if divided:
@@ -228,8 +238,8 @@ class _NamedBranches(_Branches):
         if tests[0].domain is None:
             whens = [f"WHEN {holds(test, self.cells)} THEN {b}" for b, test in enumerate(tests) if not test.missing]
             return f"CASE {' '.join(whens)} END"
-        kind = value_type(tests[0].domain)
-        named = [(text, b) for b, test in enumerate(tests) for v in test.values or () for text in spelled(d, v, kind)]
+        kind = comparison(tests[0].domain)
+        named = [(spelled(d, v, kind), b) for b, test in enumerate(tests) for v in test.values or ()]
         cell = self.cells.name(tests[0].column, tests[0].domain)
         return f"CASE {cell} {' '.join(f'WHEN {text} THEN {b}' for text, b in named)} END"
 

@@ -192,6 +192,8 @@ class Growth:
         equal = allowed & (scores >= (best - tolerance)[:, None])
         column_of = np.full(len(self.many_valued), -1)
         column_of[indices] = np.arange(len(indices))
+        if not equal.shape[1]:  # a text column without words, for example
+            return np.full(len(best), -1), results
         return np.where(equal.any(axis=1), column_of[np.argmax(equal, axis=1)], -1), results
 
     def _correct(self, opened: Flags, cells: Floats, centers: Floats) -> None:

@@ -13,12 +13,14 @@ from countwise import _kernels, progress
 from countwise._kernels.bin_edges import edges_of
 from countwise._typing import Floats, Indices
 from countwise.base.row_model import encode_finite
-from countwise.data.attributes import Nominal, Numeric
+from countwise.base.tally_model import is_untyped
+from countwise.data.attributes import Attribute, Nominal, Numeric
+from countwise.data.columns import has_values
 from countwise.data.frames import Frame
 from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.data.text import Text
-from countwise.errors import CountwiseError, TableError
+from countwise.errors import CountwiseError, TableError, listed
 from countwise.sources import Memory
 from countwise.tallies import Counts, Moments, Values, fill_all
 from countwise.tree.features import features_of
@@ -92,7 +94,9 @@ def open_chunks(
     for rows in reopen():
         left_out += rows.left_out
         if rows.frame.n_rows:
-            first = first or _FirstPass(rows, infer_schema(rows.frame), numeric_target)
+            inferred = infer_schema(rows.frame)
+            first = first or _FirstPass(rows, inferred, numeric_target)
+            first.retype(rows.frame, inferred)
             first.add(rows)
     if first is None:
         raise TableError(
@@ -130,6 +134,25 @@ class _FirstPass:
         self.values: dict[str, Values] = {}
         self.totals: Any = None
 
+    def retype(self, frame: Frame, inferred: Schema) -> None:
+        """Give columns without a value so far the types that they have in a chunk."""
+        different = set(self.schema) ^ set(inferred)
+        if different:
+            raise TableError(
+                f"All chunks must have the same columns, but only some of them have {listed(sorted(different))}."
+            )
+        types = {
+            a.name: inferred[a.name]
+            for a in self.schema.attributes
+            if type(inferred[a.name]) is not type(a)
+            if is_untyped(a) or (self._is_empty(a) and has_values(frame.columns[a.name]))
+        }
+        self.values = {name: tally for name, tally in self.values.items() if name not in types}
+        self.schema = Schema(types.get(a.name, a) for a in self.schema.attributes) if types else self.schema
+
+    def _is_empty(self, a: Attribute) -> bool:
+        return a.name in self.values and not self.values[a.name]._has_values(a.name)
+
     def add(self, rows: Memory) -> None:
         """Add a chunk."""
         frame = self.schema.coded(self.schema.match(rows.frame))
@@ -141,7 +164,7 @@ class _FirstPass:
                 hint="read the file into memory first, or drop the column.",
             )
         by_class = isinstance(self.target, Nominal)
-        self.target = self.target.learn(rows.target) if by_class else self.target
+        self.target = self.target.learn(rows.target, occurring=True) if by_class else self.target
         table = _encoded(rows, self.schema, frame)
         given = self.target if by_class else _ALL
         blanks: dict[str, Any] = {a.name: Values(given, a) for a in self.schema.attributes if isinstance(a, Numeric)}

@@ -200,7 +200,11 @@ private:
 
 template <class T>
 void best_of(Places& places, const T* table, size_t nodes, size_t cells, int64_t* place, double* gain) {
-    for (size_t k = 0; k < nodes; ++k) places.choose(table + k * cells, place + k, gain + k);
+    Checkpoint checkpoint;
+    for (size_t k = 0; k < nodes; ++k) {
+        checkpoint.after(cells);
+        places.choose(table + k * cells, place + k, gain + k);
+    }
 }
 
 }  // namespace

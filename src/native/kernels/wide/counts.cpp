@@ -67,8 +67,10 @@ template <class Total, class Weight>
 void count_large(Column column, Column given, Weight& weight, size_t rows, size_t n_values, size_t n_given,
                  Total* counts) {
     uint32_t value[key_rows], row[key_rows];
+    Checkpoint checkpoint;
     for (size_t start = 0; start < rows; start += key_rows) {
         const size_t n = smaller(key_rows, rows - start);
+        checkpoint.after(n);
         convert_codes(column, start, n, value);
         convert_codes(given, start, n, row);
         weight.tile(start, n);
@@ -84,8 +86,9 @@ void count_any(Column column, Column given, Weight& weight, size_t rows, size_t 
     const bool small = n_values < replicated_cells && n_given < replicated_cells &&
                        (n_values + 1) * (n_given + 1) <= smaller(replicated_cells, rows);
     if (!small) return count_large(column, given, weight, rows, n_values, n_given, counts);
-    constexpr size_t most = size_t{1} << 31;  // limit of a 32-bit counter
+    constexpr size_t most = size_t{1} << 24;  // far below the limit of a 32-bit counter, so that it can be interrupted
     for (size_t start = 0; start < rows; start += most) {
+        if (start) check_interrupt();
         const ptrdiff_t from = static_cast<ptrdiff_t>(start);
         const Column part{column.data + from * column.stride, column.stride, column.type};
         const Column part_given{given.data + from * given.stride, given.stride, given.type};
@@ -99,7 +102,7 @@ void count_any(Column column, Column given, Weight& weight, size_t rows, size_t 
 
 void count_codes(Column column, Column given, Column weights, size_t rows, size_t n_values, size_t n_given,
                  void* counts) {
-    int64_t* const whole = static_cast<int64_t*>(counts);
+    uint64_t* const whole = static_cast<uint64_t*>(counts);  // unsigned: a sum beyond the range wraps around
     if (!weights.data) {
         One one;
         count_any<uint32_t>(column, given, one, rows, n_values, n_given, whole);
@@ -107,8 +110,8 @@ void count_codes(Column column, Column given, Column weights, size_t rows, size_
         Weights<double> w{weights, {}};
         count_any<double>(column, given, w, rows, n_values, n_given, static_cast<double*>(counts));
     } else {
-        Weights<int64_t> w{weights, {}};
-        count_any<int64_t>(column, given, w, rows, n_values, n_given, whole);
+        Weights<uint64_t> w{weights, {}};
+        count_any<uint64_t>(column, given, w, rows, n_values, n_given, whole);
     }
 }
 
@@ -191,8 +194,10 @@ void add_tile(const Padded& padded, size_t first, const uint32_t* places, size_t
 int add_lookup_unpadded(const Column* columns, size_t n_columns, const double* const* tables, const size_t* n_values,
                         size_t rows, size_t classes, double* out) {
     uint32_t codes[tile_rows];
+    Checkpoint checkpoint;
     for (size_t start = 0; start < rows; start += tile_rows) {
         const size_t n = smaller(tile_rows, rows - start);
+        checkpoint.after(n * n_columns * (classes + 1));
         for (size_t j = 0; j < n_columns; ++j) {
             if (lookup_places(columns + j, 1, n_values + j, start, n, 1, codes)) return static_cast<int>(j + 1);
             for (size_t r = 0; r < n; ++r) {
@@ -217,8 +222,10 @@ int add_lookup(const Column* columns, size_t n_columns, const double* const* tab
     const size_t width = padded.width;
     Scratch<uint32_t> places(group_columns * tile_rows);
     Scratch<double> sums(tile_rows * width);
+    Checkpoint checkpoint;
     for (size_t start = 0; start < rows; start += tile_rows) {
         const size_t n = smaller(tile_rows, rows - start);
+        checkpoint.after(n * n_columns * (classes + 1));
         std::memset(sums.get(), 0, tile_rows * width * sizeof(double));
         for (size_t first = 0; first < n_columns; first += group_columns) {
             const size_t count = smaller(group_columns, n_columns - first);

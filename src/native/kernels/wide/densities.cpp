@@ -145,9 +145,15 @@ struct Factorials {
     }
 };
 
+// A static variable with a constructor would be locked forever in a process that was forked during the construction.
 const Factorials& factorials() {
-    static const Factorials table;
-    return table;
+    static const Factorials* table = nullptr;
+    const Factorials* found = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
+    if (found) return *found;
+    const Factorials* const made = new Factorials;
+    if (__atomic_compare_exchange_n(&table, &found, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return *made;
+    delete made;
+    return *found;
 }
 
 // log(x!) of small integers by the table; returns false if there are other numbers.
@@ -197,8 +203,10 @@ void add_columns(const Density& density, const Column* columns, size_t n_columns
     Scratch<double> cells(group_columns * tile_rows), aux(Aux ? group_columns * tile_rows : 0),
         clean(Aux ? group_columns * tile_rows : 0), sums(classes * tile_rows);
     ColumnTile tile;
+    Checkpoint checkpoint;
     for (size_t start = 0; start < rows; start += tile_rows) {
         const size_t n = smaller(tile_rows, rows - start);
+        checkpoint.after(n * n_columns * (classes + 1));
         std::memset(sums.get(), 0, classes * tile_rows * sizeof(double));
         for (tile.first = 0; tile.first < n_columns; tile.first += group_columns) {
             tile.count = smaller(group_columns, n_columns - tile.first);

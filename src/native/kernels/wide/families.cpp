@@ -349,7 +349,7 @@ Way way_of(const Family& family, const size_t* sizes, Column weights) {
 }
 
 struct One {
-    int64_t operator[](size_t) const { return 1; }
+    uint64_t operator[](size_t) const { return 1; }
 };
 
 }  // namespace
@@ -363,7 +363,7 @@ void count_families(const Column* columns, size_t n_columns, size_t rows, const 
     PlaneCounter planes(columns, n_columns, sizes, families, weighted ? 0 : n);
     KeyCounter keys(columns, sizes);
     Scratch<double> fractions(floats ? plane_rows : 0);
-    Scratch<int64_t> times(weighted && !floats ? plane_rows : 0);
+    Scratch<uint64_t> times(weighted && !floats ? plane_rows : 0);
     Scratch<Way> way(n);
     for (size_t f = 0; f < n; ++f) {
         way[f] = way_of(families[f], sizes, weights);
@@ -371,6 +371,7 @@ void count_families(const Column* columns, size_t n_columns, size_t rows, const 
         if (way[f] == alone)
             count_codes(columns[last], columns[first], weights, rows, sizes[last], sizes[first], families[f].cells);
     }
+    Checkpoint checkpoint;
     for (size_t start = 0; start < rows; start += plane_rows) {
         const size_t in_block = smaller(plane_rows, rows - start);
         planes.block(start, in_block);
@@ -378,13 +379,14 @@ void count_families(const Column* columns, size_t n_columns, size_t rows, const 
         if (floats) convert(weights, start, in_block, fractions.get());
         else if (weighted) convert(weights, start, in_block, times.get());
         for (size_t f = 0; f < n; ++f) {
+            checkpoint.after(in_block);
             if (way[f] != by_plane) planes.forget();
             if (way[f] != by_key) keys.forget();
             if (way[f] == by_plane) planes.count(families[f]);
             else if (way[f] == alone) continue;
             else if (floats) keys.count<double>(families[f], fractions.get());
-            else if (weighted) keys.count<int64_t>(families[f], times.get());
-            else keys.count<int64_t>(families[f], One{});
+            else if (weighted) keys.count<uint64_t>(families[f], times.get());  // a sum beyond the range wraps around
+            else keys.count<uint64_t>(families[f], One{});
         }
     }
 }

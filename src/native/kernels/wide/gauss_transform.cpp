@@ -224,8 +224,10 @@ public:
     // Calls use() with this object at every such box.
     template <class Use>
     void each(const Use& use) {
+        Checkpoint checkpoint;
         for (size_t r = 0; r < runs_.count; ++r) {
             const int64_t here = runs_.number[r];
+            checkpoint.after(1024);
             for (int64_t k = larger(here - margin, next_); k < here; ++k) consider(k, 0, use);
             consider(here, runs_.begin[r + 1] - runs_.begin[r], use);
             const int64_t after = r + 1 < runs_.count ? runs_.number[r + 1] : INT64_MAX;
@@ -445,8 +447,10 @@ void gauss_log_sums(const Points& points, const Boxes& boxes, const double* quer
     const Sources sources(points);
     const auto weight_of = [&](size_t i) { return points.w ? points.w[i] : 1.0; };
     size_t place = 0;  // index of the point among those of positive weight
+    Checkpoint checkpoint;
     for (size_t start = 0; start < n; start += part_size) {
         const size_t count = smaller(part_size, n - start);
+        checkpoint.after(32 * count);
         size_t exact[part_size], self[part_size], n_exact = 0;
         for (size_t i = start; i < start + count; ++i) {
             const Estimate e = estimate(grid, index, boxes, queries[i]);
@@ -461,6 +465,7 @@ void gauss_log_sums(const Points& points, const Boxes& boxes, const double* quer
         take_logs(sums + start, count);
         for (size_t k = 0; k < n_exact; ++k) {
             const size_t i = exact[k];
+            checkpoint.after(sources.n);
             sums[i] = sources.log_sum(queries[i], self[k], left_out ? larger(weight_of(i) - 1.0, 0.0) : 0.0);
         }
     }

@@ -104,8 +104,10 @@ struct Layer {
     double* least;
     int32_t* start;
     double* sums;
+    Checkpoint& checkpoint;
 
     size_t solve(size_t length, size_t first, size_t last) const {
+        checkpoint.after(8 * (last - first));
         prefix.deviations(first, last, length, before, sums);
         double low = sums[0];
         for (size_t i = 1; i < last - first; ++i) low = smaller(low, sums[i]);
@@ -137,16 +139,17 @@ void kmeans_1d(const double* values, const double* weights, size_t n, size_t k, 
     Scratch<int32_t> start(k > 2 ? (k - 2) * (n + 1) : 0);
     for (size_t i = 0; i <= n; ++i) zero[i] = 0.0;
     double *before = one.get(), *least = two.get();
+    Checkpoint checkpoint;
     for (size_t length = 1; length <= n; ++length) prefix.deviations(0, 1, length, zero.get(), before + length);
     for (size_t q = 2; q < k; ++q) {
-        const Layer layer{prefix, before, least, &start[(q - 2) * (n + 1)], sums.get()};
+        const Layer layer{prefix, before, least, &start[(q - 2) * (n + 1)], sums.get(), checkpoint};
         layer.solve_all(q, n - (k - q), q - 1, n - (k - q) - 1);
         double* other = before;
         before = least, least = other;
     }
     starts[0] = 0;
     if (k < 2) return;
-    size_t place = Layer{prefix, before, least, nullptr, sums.get()}.solve(n, k - 1, n);
+    size_t place = Layer{prefix, before, least, nullptr, sums.get(), checkpoint}.solve(n, k - 1, n);
     starts[k - 1] = static_cast<int64_t>(place);
     for (size_t q = k - 1; q >= 2; --q) {
         place = static_cast<size_t>(start[(q - 2) * (n + 1) + place]);

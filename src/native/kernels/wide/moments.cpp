@@ -310,12 +310,13 @@ private:
 template <class Sum>
 void add_group(Sum sum, Column codes, const double* w, size_t rows, size_t n_classes, const Moments& moments) {
     // The first block is short, because its shift is a single value, which may be an outlier; later shifts are means.
-    size_t block = 256;
+    size_t block = 256, blocks = 0;
     for (size_t start = 0; start < rows;) {
         const size_t stop = smaller(start + block, rows);
         sum.add_block(codes, w, start, stop, moments);
         start = stop;
         block = larger<size_t>(4096, 8 * n_classes);
+        if (++blocks % 16 == 0) check_interrupt();
     }
 }
 

@@ -190,7 +190,8 @@ private:
             if (keys_[k] > -HUGE_VAL) order_[next[bucket(keys_[k])]++] = k;
     }
     size_t bucket(double key) const {
-        return static_cast<size_t>(smaller((top_ - key) / bucket_width, static_cast<double>(buckets - 1)));
+        const double steps = (top_ - key) / bucket_width;
+        return steps < static_cast<double>(buckets - 1) ? static_cast<size_t>(steps) : buckets - 1;  // the last for NaN
     }
 
     const Products& points_;
@@ -209,6 +210,7 @@ public:
           tolerance_(tolerance), log_portion_(std::log(portion * tolerance)) {}
 
     void run(const ProductQueries& queries, size_t start, double* logs) {
+        checkpoint_.after(points_.leaves);
         tile_.read(queries, start);
         for (size_t i = 0; i < tile_size; ++i) shift_[i] = -HUGE_VAL, sum_[i] = 0.0, lost_[i] = 0.0, done_[i] = none;
         if (queries.own) add_own(queries, start);
@@ -248,6 +250,7 @@ private:
     }
 
     void visit(size_t leaf) {
+        checkpoint_.after(n_open_ * lanes * product_leaf);
         double bound[tile_size];
         bound_queries(leaf, bound);
         bool read = false;
@@ -324,6 +327,7 @@ private:
     double shift_[tile_size], sum_[tile_size], lost_[tile_size];
     size_t done_[tile_size];  // leaf that was added first
     size_t open_[tile_size / lanes], n_open_ = 0;
+    Checkpoint checkpoint_;
 };
 
 }  // namespace

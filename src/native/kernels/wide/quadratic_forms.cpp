@@ -18,8 +18,10 @@ void add_tiles(const Column* columns, size_t count, size_t rows, size_t classes,
                const Add& add) {
     Scratch<double> cells(count * tile_rows), sums(classes * tile_rows);
     Scratch<const double*> x(count);
+    Checkpoint checkpoint;
     for (size_t start = 0; start < rows; start += tile_rows) {
         const size_t n = smaller(tile_rows, rows - start);
+        checkpoint.after(n * count * (count + classes));
         // A group of columns at a time is transposed within the L1 cache.
         for (size_t j = 0; j < count; j += group_columns)
             tile_by_columns(columns + j, smaller(group_columns, count - j), start, n, &cells[j * tile_rows], &x[j]);
@@ -169,7 +171,11 @@ public:
 
     void add(size_t rows, double* out, uint8_t* incomplete) const {
         size_t r = 0;
-        for (; r + 2 <= rows; r += 2) add_rows<2>(r, out, incomplete);
+        Checkpoint checkpoint;
+        for (; r + 2 <= rows; r += 2) {
+            checkpoint.after(2 * count_ * classes_);
+            add_rows<2>(r, out, incomplete);
+        }
         if (r < rows) add_rows<1>(r, out, incomplete);
     }
 

@@ -51,31 +51,35 @@ size_t normalize(double* out, size_t rows, size_t classes, bool proba) {
     if (classes == 0) return 0;
     Scratch<double> tile(classes * tile_rows);
     int64_t bad_rows = 0;
-    for (size_t start = 0; start < rows; start += tile_rows) {
-        const size_t n = smaller(tile_rows, rows - start);
-        rows_to_tile(out + start * classes, classes, n, tile.get());
-        vi bad = splat_bits(0);
-        for (size_t r = 0; r < n; r += lanes)
-            bad = bad + (proba ? normalize_vector<true>(tile.get(), classes, r)
-                               : normalize_vector<false>(tile.get(), classes, r));
-        for (size_t i = 0; i < lanes; ++i) bad_rows -= bad[i];
-        tile_to_rows<false>(tile.get(), classes, n, out + start * classes);
-    }
+    in_parts(rows, classes, [&](size_t first, size_t stop) {
+        for (size_t start = first; start < stop; start += tile_rows) {
+            const size_t n = smaller(tile_rows, stop - start);
+            rows_to_tile(out + start * classes, classes, n, tile.get());
+            vi bad = splat_bits(0);
+            for (size_t r = 0; r < n; r += lanes)
+                bad = bad + (proba ? normalize_vector<true>(tile.get(), classes, r)
+                                   : normalize_vector<false>(tile.get(), classes, r));
+            for (size_t i = 0; i < lanes; ++i) bad_rows -= bad[i];
+            tile_to_rows<false>(tile.get(), classes, n, out + start * classes);
+        }
+    });
     return static_cast<size_t>(bad_rows);
 }
 
 void argmax_rows(const double* out, size_t rows, size_t classes, ptrdiff_t* best) {
     Scratch<double> tile(classes * tile_rows);
     int64_t codes[tile_rows];
+    Checkpoint checkpoint;
     for (size_t start = 0; start < rows; start += tile_rows) {
         const size_t n = smaller(tile_rows, rows - start);
+        checkpoint.after(n * classes);
         rows_to_tile(out + start * classes, classes, n, tile.get());
         for (size_t r = 0; r < n; r += lanes) {
             vd top = load(&tile[r]);
             vi missing = top != top, code = splat_bits(0);
             for (size_t c = 1; c < classes; ++c) {
                 const vd x = load(&tile[c * tile_rows + r]);
-                const vi above = x > top;
+                const vi above = x > top + tie;
                 top = select(above, x, top);
                 code = (code & ~above) | (splat_bits(static_cast<int64_t>(c)) & above);
                 missing = missing | (x != x);

@@ -255,8 +255,10 @@ void class_scatter(const Column* columns, size_t n_columns, Column codes, const 
     std::memset(mean_rest.get(), 0, n_classes * n_columns * sizeof(double));
     const Totals totals{n, mean, scatter, mean_rest.get(), n_columns};
     Lists lists(columns, weights, n_classes, totals);
+    Checkpoint checkpoint;
     for (size_t start = 0; start < rows; start += mark_rows) {
         const size_t some = smaller(mark_rows, rows - start);
+        checkpoint.after(some * n_columns * (n_columns / 8 + 1));
         mark_incomplete(columns, n_columns, start, some, incomplete + start);
         uint32_t code[mark_rows];
         convert_codes(codes, start, some, code);

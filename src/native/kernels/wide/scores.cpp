@@ -26,7 +26,11 @@ public:
     // Writes the log densities at n values, as contiguous doubles.
     void write(const double* values, size_t n, char* out) const {
         size_t i = 0;
-        for (; !no_variance_ && i + lanes <= n; i += lanes) store(out + i * sizeof(double), at(load(values + i)));
+        Checkpoint checkpoint;
+        for (; !no_variance_ && i + lanes <= n; i += lanes) {
+            checkpoint.after(lanes);
+            store(out + i * sizeof(double), at(load(values + i)));
+        }
         for (; i < n; ++i) store(out + i * sizeof(double), no_variance_ ? 0.0 : at(splat(values[i]))[0]);
     }
 
@@ -86,8 +90,10 @@ void gaussian_loo(const LooMoments& moments, const double* values, size_t n, cha
     const LooGaussian gaussian(moments);
     if (stride == sizeof(double)) return gaussian.write(values, n, out);
     double tile[tile_rows];
+    Checkpoint checkpoint;
     for (size_t start = 0; start < n; start += tile_rows) {
         const size_t count = smaller(tile_rows, n - start);
+        checkpoint.after(count);
         gaussian.write(values + start, count, reinterpret_cast<char*>(tile));
         for (size_t r = 0; r < count; ++r, out += stride) store(out, tile[r]);
     }
@@ -99,8 +105,10 @@ double sum_log_posterior(const double* joint, size_t rows, size_t classes, size_
     for (size_t r = 0; r < tile_rows; ++r) weight[r] = 1.0;
     const bool equal = weights.stride == 0;
     if (weights.data && equal && rows) convert(weights, 0, tile_rows, weight);
+    Checkpoint checkpoint;
     for (size_t start = 0; start < rows; start += tile_rows) {
         const size_t n = smaller(tile_rows, rows - start);
+        checkpoint.after(n * classes);
         rows_to_tile(joint + start * classes, classes, n, tile.get());
         if (weights.data && !equal) convert(weights, start, n, weight);
         for (size_t r = n; r < tile_rows; ++r) weight[r] = 0.0;

@@ -1,0 +1,1 @@
+"""Strategies and generators of tables, names, files and settings that several folders of tests use."""
