@@ -21,6 +21,7 @@ __all__ = [
     "by_range",
     "chance_information",
     "chi_square",
+    "chi_square_tail",
     "entropy",
     "expected_information",
     "gain_ratio",
@@ -188,8 +189,6 @@ def chi_square(counts: NDArray[Any]) -> tuple[Any, Any, Any]:
     >>> round(statistic, 4), freedom, round(p, 4)
     (6.6667, 1, 0.0098)
     """
-    from scipy.special import gammaincc
-
     n = np.asarray(counts, dtype=np.float64)
     rows, columns = n.sum(axis=-1, keepdims=True), n.sum(axis=-2, keepdims=True)
     total = n.sum(axis=(-2, -1), keepdims=True)
@@ -198,8 +197,22 @@ def chi_square(counts: NDArray[Any]) -> tuple[Any, Any, Any]:
     kept = [np.maximum((part > 0).sum(axis=(-2, -1)) - 1, 0) for part in (rows, columns)]
     freedom = kept[0] * kept[1]
     statistic = np.where(freedom > 0, cells.sum(axis=(-2, -1)), 0.0)
-    p_value = np.where(freedom > 0, gammaincc(np.maximum(freedom, 1) / 2, statistic / 2), np.nan)
+    p_value = np.where(freedom > 0, chi_square_tail(statistic, np.maximum(freedom, 1)), np.nan)
     return _one_or_many(statistic), int(freedom) if n.ndim == 2 else freedom, _one_or_many(p_value)
+
+
+def chi_square_tail(statistic: Any, freedom: Any) -> Any:
+    """Return the probability that a chi-square variable is larger than a statistic.
+
+    Examples
+    --------
+    >>> from countwise.measures import chi_square_tail
+    >>> round(float(chi_square_tail(3.841, 1)), 3)
+    0.05
+    """
+    from scipy.special import gammaincc
+
+    return gammaincc(np.asarray(freedom) / 2, np.asarray(statistic) / 2)
 
 
 def mvdm(counts: NDArray[Any], power: float = 1.0) -> Floats:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import subprocess
 import sys
 from typing import Any
 
@@ -359,3 +360,24 @@ def test_without_probabilities_there_is_no_area_and_no_calibration(penguins: Any
     assert math.isnan(found.table["roc_auc"][at])
     assert math.isnan(found.table["calibration_error"][at])
     assert "does not predict probabilities" in found.verdict
+
+
+def test_what_ctrl_c_leaves_is_shown_without_further_imports() -> None:
+    # an import that was stopped half-way fails when it is repeated
+    script = """
+import importlib, sys
+from countwise import samples
+compare = importlib.import_module("countwise.evaluation.compare")
+def stopped(*args):
+    global before
+    before = set(sys.modules)
+    raise KeyboardInterrupt
+    yield
+compare._evaluated = stopped
+credit = samples.load("credit")
+found = compare.compare(credit.X, credit.y)
+print(found, file=sys.stderr)
+print(found.partial, sorted(set(sys.modules) - before))
+"""
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ended.stdout == "True []\n"

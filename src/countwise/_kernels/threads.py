@@ -101,8 +101,10 @@ def over_items(
     leading items that are finished. Ctrl-C ends the kernels that are running.
     """
     waiting = list(items)
+    if len(waiting) <= 1 or threads == 1 or getattr(_here, "working", False):
+        return _inline(waiting, work, done)
     most = thread_count() if threads is None else threads
-    if min(most, len(waiting)) <= 1 or getattr(_here, "working", False):
+    if most <= 1:
         return _inline(waiting, work, done)
     return _Team(waiting, work, done).run(most)
 

@@ -129,7 +129,7 @@ class AdditiveClassifier(Classifier, Model):
 
     def _priors(self, n_rows: int) -> Floats:
         """Return log P(class) repeated for the rows of a block, so that it is copied at once."""
-        return np.tile(self.log_prior_, (min(n_rows, PREDICT_BLOCK), 1))
+        return np.repeat(self.log_prior_[None], min(n_rows, PREDICT_BLOCK), axis=0)
 
     def _posterior(
         self, table: Table, out: Floats, kind: Output | None, priors: Any, codes: NDArray[np.intp] | None = None

@@ -109,7 +109,8 @@ class Gaussian(NumericDistribution):
                     "variance has lost precision. Hint: fit again on the remaining rows."
                 )
         n, mean, m2 = map(np.array, zip(*map(attrgetter("triple"), tallies), strict=True))
-        blur = np.array([[WORN_BLUR if tally.worn else BLUR] for tally in tallies])
+        worn = any(tally.worn for tally in tallies)
+        blur = np.array([[WORN_BLUR if tally.worn else BLUR] for tally in tallies]) if worn else BLUR
         center, overall = first._overall(n, mean, m2, blur)
         _refuse_extremes(tallies, n, mean, overall)
         below = n - 1 if first.divisor == "n-1" else n
@@ -128,19 +129,18 @@ class Gaussian(NumericDistribution):
             for j, t in enumerate(tallies)
         ]
 
-    def _overall(self, n: Floats, mean: Floats, m2: Floats, blur: Floats) -> tuple[Floats, Floats]:
+    def _overall(self, n: Floats, mean: Floats, m2: Floats, blur: Floats | float) -> tuple[Floats, Floats]:
         """Return mean and variance of each column over all classes, shape (columns, 1)."""
         total = n.sum(axis=1, keepdims=True)
         # differences from a nearby mean keep their digits
         start = mean[np.arange(len(n)), n.argmax(axis=1)][:, None]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            away = (n * np.where(n > 0, mean - start, 0.0)).sum(axis=1, keepdims=True)
-            center = np.where(total > 0, start + away / total, 0.0)
-            square = (m2 + n * np.where(n > 0, mean - center, 0.0) ** 2).sum(axis=1, keepdims=True)
-        overall = square / (np.maximum(total - 1, 1) if self.divisor == "n-1" else np.where(total > 0, total, 1))
-        # a variance below the floating-point resolution of the values is 0
-        with np.errstate(over="ignore"):
-            blurred = np.isfinite(overall) & (overall <= (blur * center) ** 2)
+            known = np.where(n > 0, mean, start)
+            center = np.where(total > 0, start + (n * (known - start)).sum(axis=1, keepdims=True) / total, 0.0)
+            square = (m2 + n * (known - center) ** 2).sum(axis=1, keepdims=True)
+            overall = square / (np.maximum(total - 1, 1) if self.divisor == "n-1" else np.where(total > 0, total, 1))
+            # a variance below the floating-point resolution of the values is 0
+            blurred = (overall < np.inf) & (overall <= (blur * center) ** 2)
         return center, np.where(blurred, 0.0, overall)
 
 

@@ -11,6 +11,7 @@ from textwrap import shorten
 from typing import Any
 
 import numpy as np
+import scipy.special  # noqa: F401 - before the work that Ctrl-C may stop: an import that was stopped fails when repeated
 
 from countwise import progress
 from countwise.base.predictions import SCORES
@@ -25,6 +26,7 @@ from countwise.evaluation.learners import ColumnTypes, suited
 from countwise.evaluation.learning_curve import LearningCurve, learning_curve
 from countwise.evaluation.parallel import over_processes, processes_of
 from countwise.evaluation.validation import Fold, Validation
+from countwise.measures import chi_square_tail
 from countwise.working import Grid
 
 __all__ = ["compare"]
@@ -312,6 +314,4 @@ def _freedom(a: Any, b: Any, n_classes: int) -> int:
 
 
 def _is_significant(bits: float, df: int, n: float, pairs: int) -> bool:
-    from scipy.stats import chi2
-
-    return bool(np.isfinite(bits) and chi2.sf(2 * math.log(2) * n * bits, df) < _ALPHA / max(pairs, 1))
+    return bool(np.isfinite(bits) and chi_square_tail(2 * math.log(2) * n * bits, df) < _ALPHA / max(pairs, 1))

@@ -203,13 +203,13 @@ class Validation:
         >>> bool(0.9 < low < high <= 1)
         True
         """
-        from scipy.stats import t
+        from scipy.special import stdtrit
 
         values = self.values(score)
         values = values[~np.isnan(values)]
         if len(values) < 2 or not np.isfinite(values).all():
             return float("nan"), float("nan")
-        margin = float(t.ppf(0.5 + confidence / 2, len(values) - 1)) * _standard_error(values, self.done)
+        margin = float(stdtrit(len(values) - 1, 0.5 + confidence / 2)) * _standard_error(values, self.done)
         least, most = bounds(score, len(self.data.classes))
         return max(float(values.mean() - margin), least), min(float(values.mean() + margin), most)
 
@@ -499,7 +499,7 @@ def paired_test(one: Validation, other: Validation, score: str = "accuracy", con
     >>> paired_test(bayes, tree).p_value < 0.05
     True
     """
-    from scipy.stats import t
+    from scipy.special import stdtr, stdtrit
 
     for validation in (one, other):
         if not isinstance(validation, Validation):
@@ -530,6 +530,6 @@ def paired_test(one: Validation, other: Validation, score: str = "accuracy", con
     if n < 2:
         return made(mean, np.nan, np.nan, np.nan, n, confidence)
     error = _standard_error(differences, [fold for fold, ok in zip(one.folds, both, strict=True) if ok])
-    margin = float(t.ppf(0.5 + confidence / 2, n - 1)) * error
-    p = float(2 * t.sf(abs(mean) / error, n - 1)) if error > 0 else (1.0 if mean == 0 else 0.0)
+    margin = float(stdtrit(n - 1, 0.5 + confidence / 2)) * error
+    p = float(2 * stdtr(n - 1, -abs(mean) / error)) if error > 0 else (1.0 if mean == 0 else 0.0)
     return made(mean, mean - margin, mean + margin, p, n, confidence)

@@ -12,7 +12,7 @@ from countwise._typing import Floats
 from countwise.data.attributes import Nominal, Numeric
 from countwise.data.table import Table
 from countwise.errors import OptionError
-from countwise.measures import chi_square
+from countwise.measures import chi_square, chi_square_tail
 from countwise.network.graph import Graph
 from countwise.network.inference.elimination import Elimination
 from countwise.network.inference.factors import Potential
@@ -105,14 +105,12 @@ def independence_test(net: Net, table: Table, one: str, other: str, given: str |
     counts = Counts(axes).fill(table).table  # type: ignore[arg-type]
     statistic, freedom, _ = chi_square(counts.reshape(-1, *counts.shape[-2:]))
     total, free = float(np.sum(statistic)), int(np.sum(freedom))
-    from scipy.special import gammaincc
-
     return Grid(
         {
             "pair": [f"{one} and {other}" + (f" given {', '.join(names[2:])}" if names[2:] else "")],
             "chi-square": [total],
             "df": [free],
-            "p-value": [float(gammaincc(free / 2, total / 2)) if free else float("nan")],
+            "p-value": [float(chi_square_tail(total, free)) if free else float("nan")],
             "d-separated": ["yes" if net.graph.d_separated(one, other, names[2:]) else "no"],
         }
     )

@@ -27,7 +27,7 @@ WORN_BLUR = 16 * BLUR  # the same after most of the data was forgotten
 
 Triple = tuple[Floats, Floats, Floats]
 
-_SAMPLED = 1 << 14  # cells of all columns together that `seen_in` reads, so that a fit does not take longer
+_SAMPLED = 1 << 12  # cells of all columns together that `seen_in` reads, so that a fit does not take longer
 
 
 class Seen(NamedTuple):
@@ -53,10 +53,13 @@ def seen_in(columns: Sequence[NDArray[Any]]) -> list[Seen | None]:
     cells = np.array([column[::step] for column in columns], dtype=np.float64)
     if cells.size == 0:
         return [None] * len(columns)
-    low, high = np.fmin.reduce(cells, axis=1), np.fmax.reduce(cells, axis=1)
-    whole = ((np.floor(cells) == cells) | (cells != cells)).all(axis=1)
-    found = zip(low.tolist(), high.tolist(), whole.tolist(), strict=True)
-    return [None if one[0] != one[0] else Seen(*one) for one in found]
+    ends = (
+        np.fmin.reduce(cells, axis=1),
+        np.fmax.reduce(cells, axis=1),
+        np.fmax.reduce(cells - np.floor(cells), axis=1),
+    )
+    found = zip(*(end.tolist() for end in ends), strict=True)
+    return [None if low != low else Seen(low, high, fraction == 0) for low, high, fraction in found]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

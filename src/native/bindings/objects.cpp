@@ -12,12 +12,12 @@ namespace {
 // address cannot be reused for another object.
 class Recent {
 public:
-    Recent() : places_(sets * ways) {}
+    explicit Recent(size_t objects) : places_(objects > few ? sets * ways : 0) {}
     ~Recent() {
         for (Place& place : places_) Py_XDECREF(place.object);
     }
     bool find(PyObject* object, uint32_t* code) {
-        if (searches_ >= trial && found_ < searches_ / 8)
+        if (places_.empty() || (searches_ >= trial && found_ < searches_ / 8))
             return false;  // most objects differ: stop searching the cache
         ++searches_;
         const Place* place = set_of(object);
@@ -26,7 +26,7 @@ public:
         return false;
     }
     void keep(PyObject* object, uint32_t code) {
-        if (searches_ >= trial && found_ < searches_ / 8) return;
+        if (places_.empty() || (searches_ >= trial && found_ < searches_ / 8)) return;
         Place* place = set_of(object);
         size_t i = 0;
         while (i < ways && place[i].object) ++i;
@@ -42,6 +42,7 @@ private:
         uint32_t code = 0;
     };
     static constexpr size_t sets = 1024, ways = 4, trial = 4096;
+    static constexpr size_t few = 256;  // for so few objects, a cache takes longer than it saves
 
     Place* set_of(PyObject* object) {
         const uint64_t address = reinterpret_cast<std::uintptr_t>(object) >> 4;
@@ -127,7 +128,7 @@ nb::tuple factorize_objects(nb::handle column) {
     const NewArray<uint32_t> result({array.size()});
     uint32_t* codes = result.data();
     const Column from = array.column();
-    Recent recent;
+    Recent recent(array.size());
     Distinct distinct;
     for (size_t i = 0; i < array.size(); ++i) {
         if (i % 65536 == 0 && PyErr_CheckSignals() != 0) throw nb::python_error();
