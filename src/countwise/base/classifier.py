@@ -340,7 +340,10 @@ class AdditiveClassifier(Classifier, Model):
             density = self.densities_[part.key]
             shown = part.derived.label(one.columns, shown_cell)
             shown = density.label(table[part.key], 0) if shown is None else shown
-            steps += _unseen_marked(density.steps(part.key, table[part.key], shown), part, table, one)
+            own = _unseen_marked(density.steps(part.key, table[part.key], shown), part, table, one)
+            steps += own
+            if isinstance(part.of, Nominal) and own[0].state == "known" and int(table[part.key][0]) == part.of.unseen:
+                notes.append(f"{own[0].event} was never seen in training; it has the probability of an unseen value.")
             if isinstance(part.of, Text):
                 unknown = part.of.unknown(cell_of(one.columns[part.key]) or "")
                 if unknown:

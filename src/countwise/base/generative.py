@@ -156,10 +156,11 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         smoothing = smoothing_of(self.smoothing if isinstance(self.prior, str) and self.prior == "smoothed" else 0)
         none = counted_factor(-np.inf, 0, counts.sum(), Fraction(0), Fraction(0))  # of a class without rows
         factors = [none] * len(self.class_prior_)
+        added = [smoothing.exact(counts[None, :], i, values) for i in range(k)]
+        mass = sum((one for one in added if one is not None), Fraction(0)) if None not in added else None
         for i, c in enumerate(known):
             p, log = self.class_prior_[c], float(self.log_prior_[c])
-            added = smoothing.exact(counts[None, :], i, values)
-            factor = counted_factor(log, counts[i], counts.sum(), added, smoothing.mass(counts[None, :]))
+            factor = counted_factor(log, counts[i], counts.sum(), added[i], mass)
             if isinstance(self.prior, str) and self.prior == "uniform":
                 factor = replace(factor, text=f"1/{k}", latex=rf"\frac{{1}}{{{k}}}", fraction=Fraction(1, k))
             elif not isinstance(self.prior, str) or factor.fraction is None:

@@ -62,7 +62,8 @@ _MODELS = [kind.word for kind in KINDS.values() if kind.word]
     show_default=True,
     metavar="ALPHA",
     help="Smoothing of naive-bayes: pseudocount per value (Laplace), 0 for none, 'global' for one "
-    "pseudocount split in proportion to the overall frequencies, or m=NUMBER for an m-estimate.",
+    "pseudocount split in proportion to the overall frequencies, m=NUMBER or m=NUMBER,p=NUMBER for an m-estimate, "
+    "or NUMBER,k=classes for K = number of classes in Laplace's denominator.",
 )
 @click.option(
     "--prior",
@@ -213,11 +214,22 @@ def _options(family: Any, texts: tuple[str, ...], own: set[str]) -> dict[str, An
 
 
 def _smoothing(text: str) -> Any:
-    from countwise.distributions import MEstimate
+    from countwise.distributions import MEstimate, Smoothing
+    from countwise.errors import CountwiseError
 
     if text in ("global", "laplace", "none"):
         return text
+    first, _, more = text.partition(",")
     try:
-        return MEstimate(float(text[2:])) if text.startswith("m=") else float(text)
-    except ValueError:
-        raise click.UsageError(f"--smoothing must be a number >= 0, 'global' or m=NUMBER, not {text!r}.") from None
+        if first.startswith("m=") and (not more or more.startswith("p=")):
+            return MEstimate(float(first[2:]), float(more[2:]) if more else "uniform")
+        if more == "k=classes":
+            return Smoothing(float(first), k="classes")
+        return float(text)
+    except ValueError as error:
+        if isinstance(error, CountwiseError):
+            raise
+        raise click.UsageError(
+            "--smoothing must be a number >= 0, 'global', NUMBER,k=classes, m=NUMBER or m=NUMBER,p=NUMBER, "
+            f"not {text!r}."
+        ) from None

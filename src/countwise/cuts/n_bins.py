@@ -65,19 +65,22 @@ def _density_score(tally: Values, cuts: Cuts) -> float:
     return float((counts * logs).sum() / n)
 
 
-def leave_one_out_score(counts: NDArray[Any], pseudo: NDArray[Any] | float = 1.0, unit: float = 1.0) -> float:
+def leave_one_out_score(
+    counts: NDArray[Any], pseudo: NDArray[Any] | float = 1.0, unit: float = 1.0, added: float | None = None
+) -> float:
     """Return the mean over the rows of log P(class | value), in nats, estimated without the row itself.
 
-    `pseudo` are the pseudocounts of each value in each class, and `unit` is the weight of one row.
+    `pseudo` are the pseudocounts of each value in each class, `unit` is the weight of one row, and `added` what is
+    added to the number of rows of a class: by default the sum of the pseudocounts.
     """
     n_vc = np.asarray(counts, dtype=np.float64) / unit
-    added = np.broadcast_to(np.asarray(pseudo, dtype=np.float64), n_vc.shape[:1])[:, None]
-    n_c, mass = n_vc.sum(axis=0), float(added.sum())
+    each = np.broadcast_to(np.asarray(pseudo, dtype=np.float64), n_vc.shape[:1])[:, None]
+    n_c, mass = n_vc.sum(axis=0), float(each.sum()) if added is None else added
     if not n_c.sum() > 0:
         return 0.0
     with np.errstate(divide="ignore", invalid="ignore"):
-        joint = np.log(n_vc + added) - np.log(n_c + mass) + np.log(n_c)  # (values, classes)
-        own = np.log(np.maximum(n_vc - 1 + added, 0)) - np.log(n_c - 1 + mass) + np.log(np.maximum(n_c - 1, 0))
+        joint = np.log(n_vc + each) - np.log(n_c + mass) + np.log(n_c)  # (values, classes)
+        own = np.log(np.maximum(n_vc - 1 + each, 0)) - np.log(n_c - 1 + mass) + np.log(np.maximum(n_c - 1, 0))
         # a class without rows, or whose only row is excluded, has probability 0
         joint, own = (np.where(np.isnan(logs), -np.inf, logs) for logs in (joint, own))
         total = 0.0

@@ -606,7 +606,7 @@ def _by_dtype(name: str, column: Column) -> Attribute:
     if not isinstance(column, np.ndarray):
         return Block(name, binary=column.dtype.kind == "b")
     if column.dtype.kind == "b":
-        return Nominal(name)
+        return Nominal(name, (False, True), grows=True)
     if column.dtype.kind in "iufmM":
         return Date(name) if column.dtype.kind == "M" else Numeric(name)
     if column.dtype.kind == "O":
@@ -618,8 +618,10 @@ def _by_values(name: str, column: Any) -> Attribute:
     if str in set(map(type, column[:100])):  # one string makes a column nominal, and usually comes early
         return Nominal(name)
     types = set(map(type, column))
-    if str in types or types <= {bool, np.bool_, type(None)}:
+    if str in types or types == {type(None)}:
         return Nominal(name)
+    if types <= {bool, np.bool_, type(None)}:
+        return Nominal(name, (False, True), grows=True)
     present = {type(value) for value in column if not is_missing(value)}
     numeric = (int, float, np.integer, np.floating)
     if present and all(issubclass(t, numeric) and not issubclass(t, bool) for t in present):

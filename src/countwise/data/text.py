@@ -21,9 +21,11 @@ from countwise._typing import Flags
 from countwise.data.attributes import Attribute, Nominal
 from countwise.data.columns import remaining
 from countwise.data.frames import Coded, Column, is_missing, is_sparse
-from countwise.errors import NumberIn, SchemaError, TableError
+from countwise.errors import NumberIn, SchemaError, TableError, check_flag
 
 __all__ = ["Bag", "Block", "Text", "text_if_named"]
+
+_TWO_OR_MORE, _ONE_OR_MORE = r"(?u)\b\w\w+\b", r"(?u)\b\w+\b"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,14 +141,14 @@ class Text(Attribute):
     name : str
         Name of the column.
     words : tuple of str, default=()
-        Vocabulary.
+        Vocabulary. A declared vocabulary is kept whole, also words that no training document contains.
     grows : bool or None, default=None
         Whether `learn` adds new words to the vocabulary. None means True if `words` is empty, else False.
     lowercase : bool, default=True
         Whether documents are converted to lower case first.
     pattern : str, default=r"(?u)\\b\\w\\w+\\b"
-        Regular expression that matches one word. The default matches two or more letters, digits or underscores. If
-        it has a capturing group, the group is the word.
+        Regular expression that matches one word. The default matches two or more letters, digits or underscores, or
+        one if a declared vocabulary has such words. If it has a capturing group, the group is the word.
     ngrams : tuple of int, default=(1, 1)
         Smallest and largest n of the n-grams that are counted. ``(1, 2)`` counts single words and pairs of
         consecutive words.
@@ -170,7 +172,7 @@ class Text(Attribute):
     words: tuple[str, ...] = ()
     grows: bool | None = None
     lowercase: bool = True
-    pattern: str = r"(?u)\b\w\w+\b"
+    pattern: str = _TWO_OR_MORE
     ngrams: tuple[int, int] = (1, 1)
     stop_words: tuple[str, ...] = ()
     kind: ClassVar[str] = "text"
@@ -201,8 +203,13 @@ class Text(Attribute):
             raise SchemaError(
                 f"pattern of {self.name!r} is not a regular expression: {self.pattern!r} ({error})."
             ) from None
-        if self.grows is None:
-            object.__setattr__(self, "grows", not self.words)
+        object.__setattr__(self, "grows", not self.words if self.grows is None else check_flag("grows", self.grows))
+        if (
+            not self.grows
+            and self.pattern == _TWO_OR_MORE
+            and any(len(w) == 1 for t in self.words for w in t.split())
+        ):
+            object.__setattr__(self, "pattern", _ONE_OR_MORE)
 
     def learn(self, column: Column) -> Text:
         """Return the attribute with the words of a column added to a growing vocabulary.
@@ -425,5 +432,6 @@ def _texts(column: Column, name: str) -> list[str | None]:
 
 
 def text_if_named(attribute: Attribute, *, named: bool) -> Attribute:
-    """Return a text attribute if `named` and the column has strings without a declared domain; else the attribute."""
-    return Text(attribute.name) if named and isinstance(attribute, Nominal) and attribute.grows else attribute
+    """Return a text attribute if `named` and the column is nominal without known values; else the attribute."""
+    untyped = isinstance(attribute, Nominal) and attribute.grows and not attribute.values
+    return Text(attribute.name) if named and untyped else attribute

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -19,6 +19,7 @@ from countwise.distributions.categorical import Categorical
 from countwise.distributions.distribution import LeftOutRows
 from countwise.distributions.smoothing import drawn_counts, exact, jeffreys
 from countwise.distributions.word_density import WordDistribution, WordsDensity
+from countwise.errors import OptionError, listed
 from countwise.tallies import Words
 from countwise.working.steps import Factor
 
@@ -41,7 +42,8 @@ class Bernoulli(WordDistribution):
         The smoothing against zero frequencies; each word has the two values present and absent. None uses the
         smoothing of the model.
     max_words : int or None, default=10000
-        Keep only this many words, those that occur in the most documents. None keeps all.
+        Keep only this many words, those that occur in the most documents. None keeps all; a declared vocabulary
+        is always kept whole, unless there is no smoothing.
     cap : float or None, default=None
         The largest difference between the log-probabilities of one word in two classes (natural logarithm). It limits
         the influence of a single word. None sets no limit.
@@ -67,8 +69,10 @@ class Bernoulli(WordDistribution):
     def derived(self, attribute: Attribute, taken: Container[str]) -> tuple[Derived, Any]:
         """Return a numeric column as above 0 or not; a nominal column with two values stays as it is."""
         if isinstance(attribute, Numeric):
-            return Positive.of_column(attribute.name, taken), Categorical(self.smoothing)
-        return AsGiven(attribute), Categorical(self.smoothing) if isinstance(attribute, Nominal) else self
+            return Positive.of_column(attribute.name, taken), Categorical(self.smoothing, cap=self.cap)
+        if isinstance(attribute, Nominal):
+            return AsGiven(attribute), Categorical(self.smoothing, cap=self.cap)
+        return AsGiven(attribute), self
 
     def estimate(self, tally: Words) -> BernoulliDensity:
         """Estimate the proportion of documents of each class that contain the word."""
@@ -83,14 +87,32 @@ class BernoulliDensity(WordsDensity):
     @property
     def _either(self) -> Floats:
         """Pseudocounts of documents with and without a word, if they are the same for every word."""
-        return self.smoothing.pseudo(np.zeros((1, 2)), ("present", "absent"))
+        pseudo = self.smoothing.pseudo(np.zeros((1, 2)), ("present", "absent"))
+        return np.array([pseudo[0], self.smoothing.added(pseudo, self.n_classes) - pseudo[0]])
+
+    @property
+    def _by_word(self) -> Floats | None:
+        """The given probability of each word, for an m-estimate with a mapping of words."""
+        estimate = self.smoothing.estimate
+        if estimate is None or not isinstance(estimate.p, Mapping) or estimate.p.keys().isdisjoint(self.words):
+            return None
+        unknown = [word for word in estimate.p if word not in self.words]
+        if unknown:
+            raise OptionError(
+                f"p has a probability for {listed(unknown)}, which {self.name!r} does not contain.",
+                hint="declare the words, as in types={'mail': Text('mail', words=('send', 'us'))}.",
+            )
+        return np.array([float(estimate.p.get(word, 0.0)) for word in self.kept_words])
 
     @lazy
     def pseudo(self) -> Floats:
         """Pseudocounts of documents with and without each word, shape (kept, 2)."""
-        if self.smoothing.estimate is not None and self.smoothing.estimate.p == "global":
-            frequency = self.used.sum(axis=0) / max(float(self.n.sum()), 1e-300)
-            return self.smoothing.estimate.m * np.stack([frequency, 1 - frequency], axis=1)
+        estimate = self.smoothing.estimate
+        present = None if estimate is None else self._by_word
+        if estimate is not None and estimate.p == "global":
+            present = self.used.sum(axis=0) / max(float(self.n.sum()), 1e-300)
+        if estimate is not None and present is not None:
+            return float(estimate.m) * np.stack([present, 1 - present], axis=1)
         return np.broadcast_to(self._either, (len(self.kept), 2))
 
     @lazy
@@ -191,7 +213,7 @@ class BernoulliDensity(WordsDensity):
     ) -> tuple[Floats, Flags, bool] | None:
         """Return the leave-one-out log-likelihood, from the counts without the document."""
         estimate = self.smoothing.estimate
-        if self.cap is not None or (estimate is not None and estimate.p == "global"):
+        if self.cap is not None or (estimate is not None and (estimate.p == "global" or self._by_word is not None)):
             return None
         a, b = self._either
         if not (a > 0 and b > 0):

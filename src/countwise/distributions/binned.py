@@ -153,7 +153,7 @@ class BinnedDensity(CategoricalDensity):
         """Return the score from the bin counts, unless the pseudocounts depend on the row."""
         estimate = self.smoothing.estimate
         depends = estimate is not None and isinstance(estimate.p, str) and estimate.p == "global"
-        return None if depends else leave_one_out_score(self.counts.T, self.pseudo)
+        return None if depends else leave_one_out_score(self.counts.T, self.pseudo, added=self._added)
 
     def log_prob_left_out(
         self, rule: Any, tally: Any, column: Any, rows: LeftOutRows, *, keep: bool = False

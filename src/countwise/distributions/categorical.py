@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,7 +19,7 @@ from countwise.data.derived import Absent, Derived, Positive
 from countwise.data.schema import Schema
 from countwise.distributions.distribution import Density, Distribution, LeftOutRows, no_say
 from countwise.distributions.smoothing import Smoothing, check_smoothing, drawn_counts, exact, jeffreys, smoothing_of
-from countwise.errors import OptionError, check_settings
+from countwise.errors import NumberIn, OptionError, check_settings
 from countwise.scoring.plan import Cut, LookupTerm, Presence
 from countwise.tallies import Counts
 from countwise.working.numbers import Worked
@@ -42,6 +43,9 @@ class Categorical(Distribution):
     unseen : {'ignore', 'share', 'error'}, default='ignore'
         The treatment of a value that was never seen in training: 'ignore' skips its factor, 'share' adds one extra
         value with a count of 0 and uses its smoothed probability, 'error' raises an error.
+    cap : float or None, default=None
+        The largest difference between the log-probabilities of one value in two classes (natural logarithm). It
+        limits the influence of the attribute. None sets no limit.
 
     Examples
     --------
@@ -56,11 +60,12 @@ class Categorical(Distribution):
 
     smoothing: Any = None
     unseen: str = "ignore"
+    cap: float | None = None
     kind: ClassVar[str] = "categorical"
 
     def __post_init__(self) -> None:
         check_smoothing(self.smoothing)
-        check_settings(self, unseen=("ignore", "share", "error"))
+        check_settings(self, unseen=("ignore", "share", "error"), cap=NumberIn(0, sys.float_info.max, words=(None,)))
 
     def suits(self, attribute: Attribute) -> bool:
         """Return whether the attribute is nominal or ordinal."""
@@ -73,7 +78,7 @@ class Categorical(Distribution):
     def with_defaults(self, smoothing: Any, unseen: str) -> Categorical:
         """Return the distribution with the model's smoothing and treatment of unseen values."""
         own = smoothing if self.smoothing is None else self.smoothing
-        return Categorical(own, unseen if self.unseen == "ignore" else self.unseen)
+        return Categorical(own, unseen if self.unseen == "ignore" else self.unseen, self.cap)
 
     def blank(self, given: Nominal, of: Attribute) -> Counts:
         """Return an empty table of counts by class and value."""
@@ -86,14 +91,22 @@ class Categorical(Distribution):
 
     def estimate(self, tally: Counts) -> CategoricalDensity:
         """Estimate P(value | class) from the counts."""
-        return CategoricalDensity(tally.axes[-1], tally.table, smoothing_of(self.smoothing), self.unseen)
+        smoothing = smoothing_of(self.smoothing)
+        return CategoricalDensity(tally.axes[-1], tally.table, smoothing, self.unseen, self.cap)
 
 
 class CategoricalDensity(Density):
     """P(value | class), from counts of shape (classes, values)."""
 
-    def __init__(self, of: Nominal, counts: NDArray[Any], smoothing: Smoothing, unseen: str = "ignore") -> None:
-        self.of, self.counts, self.smoothing, self.unseen = of, counts, smoothing, unseen
+    def __init__(
+        self,
+        of: Nominal,
+        counts: NDArray[Any],
+        smoothing: Smoothing,
+        unseen: str = "ignore",
+        cap: float | None = None,
+    ) -> None:
+        self.of, self.counts, self.smoothing, self.unseen, self.cap = of, counts, smoothing, unseen, cap
         self.n_classes = counts.shape[0]
         self.rule = f"categorical, {smoothing}"
         self._extra = int(unseen == "share")  # one more entry, for unseen values
@@ -103,13 +116,18 @@ class CategoricalDensity(Density):
         """Pseudocounts, shape (values + extra,)."""
         return self.smoothing.pseudo(self.counts, self.of.values, self._extra)
 
+    @property
+    def _added(self) -> float:
+        """What the smoothing adds to the number of rows of each class."""
+        return float(self.smoothing.added(self.pseudo, self.n_classes))
+
     @lazy
     def prob(self) -> Floats:
         """P(value | class), shape (classes, values + extra)."""
         padded = self.counts.astype(np.float64)
         if self._extra:
             padded = np.pad(padded, ((0, 0), (0, self._extra)))
-        totals = padded.sum(axis=1, keepdims=True) + self.pseudo.sum()
+        totals = padded.sum(axis=1, keepdims=True) + self._added
         if totals.all():
             return np.asarray((padded + self.pseudo) / totals)
         overall = padded.sum(axis=0) / max(padded.sum(), 1e-300)
@@ -123,10 +141,10 @@ class CategoricalDensity(Density):
         k = len(self.of.values)
         table = np.zeros((k + 2, self.n_classes))
         with np.errstate(divide="ignore"):
-            logs = np.log(self.prob)
-        table[:k] = logs[:, :k].T
+            logs = capped(np.log(self.prob.T), self.cap)
+        table[:k] = logs[:k]
         if self._extra:
-            table[k + 1] = logs[:, k]
+            table[k + 1] = logs[k]
         if not self.counts.any() and not self.pseudo.any():
             table[:] = 0.0  # every value is missing: the attribute has no effect
         return table
@@ -152,8 +170,8 @@ class CategoricalDensity(Density):
 
     def _factors(self, code: int) -> list[Factor]:
         """Return the factor of a value in each class, as a fraction if possible."""
-        added = self.smoothing.exact(self.counts, min(code, self.counts.shape[1] - 1), self.of.values, self._extra)
-        mass = self.smoothing.mass(self.counts, self._extra)
+        added = self.smoothing.exact(self.counts, code, self.of.values, self._extra)
+        mass = self.smoothing.mass(self.counts, self._extra) if self.cap is None else None
         logs = self._lookup[code if code < len(self.of.values) else code + 1].tolist()
         counts = self.counts[:, code].tolist() if code < self.counts.shape[1] else [0.0] * self.n_classes
         totals = self.counts.sum(axis=1).tolist()
@@ -196,11 +214,12 @@ class CategoricalDensity(Density):
         code = min(code, k)  # the entry of unseen values follows those of the values
         counts = drawn_counts(np.pad(self.counts, ((0, 0), (0, self._extra))), self.counts.sum(axis=1), self.pseudo)
         added = jeffreys(self.pseudo)
+        total = float(added.sum()) if self.smoothing.proper else self._added
         for c in range(self.n_classes):
             mine = counts[c, code] + added[code]
-            rest = counts[c].sum() + added.sum() - mine
+            rest = counts[c].sum() + total - mine
             out[:, c] = np.log(np.maximum(rng.beta(mine, max(rest, 1e-9), size), 1e-300))
-        return out
+        return capped(out, self.cap)
 
     def summary(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
         """Return a table with a row for each value and a column for each class."""
@@ -251,6 +270,7 @@ class CategoricalDensity(Density):
         with np.errstate(divide="ignore", invalid="ignore"):
             others = (everyone / everything)[:, None]
             logs = np.log(np.where(whole + mass > 1e-12, (mine + added[:, None]) / (whole + mass), others))
+            logs = capped(logs, self.cap)
         of = self.of  # False stays in the domain while True occurs
         kept = np.array([not of.grows or value in of.fixed or isinstance(value, bool) for value in of.values])
         unique = observed & (everyone <= 1e-9) & ~kept[at]  # no other row has the value: it is unseen
@@ -261,10 +281,15 @@ class CategoricalDensity(Density):
         """Return the pseudocounts of values and their sum; global frequencies change without the row."""
         estimate = self.smoothing.estimate
         if estimate is None or not isinstance(estimate.p, str) or estimate.p != "global":
-            return self.pseudo[at], float(self.pseudo.sum())
+            return self.pseudo[at], self._added
         with np.errstate(divide="ignore", invalid="ignore"):
             pseudo = estimate.m * everyone / everything
         return np.where(everything > 1e-9, pseudo, estimate.m / len(self.of.values)), float(estimate.m)
+
+
+def capped(logs: Floats, cap: float | None) -> Floats:
+    """Raise log-probabilities (..., classes) so that two classes differ by at most the cap."""
+    return logs if cap is None else np.maximum(logs, logs.max(axis=-1, keepdims=True) - cap)
 
 
 def counted_factor(log: float, count: Any, total: Any, added: Fraction | None, mass: Fraction | None) -> Factor:

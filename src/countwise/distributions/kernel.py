@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import InitVar, dataclass
 from typing import Any, ClassVar
 
@@ -14,6 +14,7 @@ from countwise import _kernels
 from countwise._cached import lazy
 from countwise._typing import Flags, Floats, Indices, Multiset
 from countwise.cuts import quantiles
+from countwise.data.attributes import Nominal
 from countwise.distributions.bandwidths import (
     RULES,
     TOLERANCE,
@@ -48,8 +49,9 @@ class Kernel(NumericDistribution):
 
     Parameters
     ----------
-    bandwidth : float or {'silverman', 'scott', 'sheather_jones', 'leave_one_out'}, default='silverman'
-        A number is the bandwidth of all classes. Otherwise the bandwidth is chosen for each class and attribute.
+    bandwidth : float, mapping of class to float, or str, default='silverman'
+        A number is the bandwidth of all classes, and a mapping gives that of each class: ``{"no": 1, "yes": 2}``.
+        Otherwise 'silverman', 'scott', 'sheather_jones' or 'leave_one_out' chooses it for each class and attribute.
         'silverman': Silverman's rule, 0.9 min(σ, IQR / 1.349) n^(-1/5). 'scott': Scott's rule, σ n^(-1/5).
         'sheather_jones': the improved Sheather-Jones plug-in estimator (Botev, Grotowski & Kroese 2010).
         'leave_one_out': maximum leave-one-out likelihood. Integral sample weights are copies of rows. Otherwise n is
@@ -75,27 +77,42 @@ class Kernel(NumericDistribution):
                     f"bandwidth must be a number or one of {listed(RULES)}, not {self.bandwidth!r}.",
                     hint=did_you_mean(self.bandwidth, RULES),
                 )
-        elif self.bandwidth not in NumberIn(0, sys.float_info.max) or not self.bandwidth > 0:
-            raise OptionError(f"bandwidth must be a finite number > 0, not {self.bandwidth!r}.")
+            return
+        given = self.bandwidth.values() if isinstance(self.bandwidth, Mapping) else [self.bandwidth]
+        if not all(h in NumberIn(0, sys.float_info.max) and h > 0 for h in given):
+            what = "be finite numbers > 0" if isinstance(self.bandwidth, Mapping) else "be a finite number > 0"
+            raise OptionError(f"bandwidth must {what}, not {self.bandwidth!r}.")
 
     @property
     def title(self) -> str:
         """Name of the distribution, with the bandwidth rule."""
-        return f"kernel ({self.bandwidth})"
+        return f"kernel ({'by class' if isinstance(self.bandwidth, Mapping) else self.bandwidth})"
 
     def estimate(self, tally: Values) -> KernelDensity:
         """Choose the bandwidths; a class without a bandwidth gets that of all classes together."""
         values, weights = tally.pooled
         total = row_weight(float(np.sum(tally.n)), float(tally.squares_filled.sum()))
-        pooled = values, in_rows(weights, total)
-        spare = bandwidth_of(self.bandwidth, *pooled)
+        pooled, rules = (values, in_rows(weights, total)), self._rules(tally.given)
+        spare = bandwidth_of(rules[0], *pooled)
         sets, bandwidths, rows = [], [], tally.row_weights
-        for (values, weights), row in zip(tally.filled, rows, strict=True):
+        for rule, (values, weights), row in zip(rules, tally.filled, rows, strict=True):
             own = in_rows(weights, row)
-            bandwidth = bandwidth_of(self.bandwidth, values, own)
+            bandwidth = bandwidth_of(rule, values, own)
             bandwidths.append(bandwidth if bandwidth > 0 else spare)
             sets.append((values, own) if len(values) else pooled)
         return KernelDensity(tally.of.name, tuple(sets), np.array(bandwidths), tally.n, self.bandwidth, rows)
+
+    def _rules(self, given: Nominal) -> list[Any]:
+        """Return the rule or the bandwidth of each class."""
+        if not isinstance(self.bandwidth, Mapping):
+            return [self.bandwidth] * len(given.values)
+        odd = sorted({*self.bandwidth} ^ {*given.values}, key=str)
+        if odd:
+            what = "is no class" if odd[0] in self.bandwidth else "has no bandwidth"
+            raise OptionError(
+                f"bandwidth must have a number for each of the classes {listed(given.values)}; {odd[0]!r} {what}."
+            )
+        return [self.bandwidth[value] for value in given.values]
 
 
 @dataclass(eq=False)
@@ -226,7 +243,8 @@ class KernelDensity(NumericDensity):
                 left = np.array([row_weight(n - w, squares - squared_weights(np.array([w]))) for w in less.tolist()])
                 row = 1.0 if self.rows is None else float(self.rows[c])
                 less = less / row
-                bandwidths = _bandwidths(rule.bandwidth, values, weights, at, less, left / row)
+                chosen = rule.bandwidth if isinstance(rule.bandwidth, str) else self.bandwidths[c]
+                bandwidths = _bandwidths(chosen, values, weights, at, less, left / row)
                 logs = _one_by_one(values, weights, at, less, bandwidths)
             terms[mine, c], odd[mine] = logs[place.ravel()], ~np.isfinite(logs[place.ravel()])
         terms[odd] = 0.0

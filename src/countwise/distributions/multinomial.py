@@ -43,7 +43,8 @@ class Multinomial(WordDistribution):
     smoothing : float, str, MEstimate or None, default=None
         The smoothing against zero frequencies. None uses the smoothing of the model.
     max_words : int or None, default=10000
-        Keep only this many words of a text column, the most frequent ones. None keeps all.
+        Keep only this many words of a text column, the most frequent ones. None keeps all; a declared vocabulary is
+        always kept whole, unless there is no smoothing.
     cap : float or None, default=None
         The largest difference between the log-probabilities of one word in two classes (natural logarithm). It limits
         the influence of a single word, such as one added to evade a spam filter. None sets no limit.
@@ -105,7 +106,7 @@ class MultinomialDensity(WordsDensity):
     def prob(self) -> Floats:
         """P(word | class), shape (classes, kept)."""
         counts = self.used.astype(np.float64)
-        totals = counts.sum(axis=1, keepdims=True) + self.pseudo.sum()
+        totals = counts.sum(axis=1, keepdims=True) + self.smoothing.added(self.pseudo, self.n_classes)
         overall = counts.sum(axis=0) / max(counts.sum(), 1e-300)
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(totals > 0, (counts + self.pseudo) / totals, overall)
@@ -182,13 +183,14 @@ class MultinomialDensity(WordsDensity):
         if not len(places):
             return
         pseudo, used = jeffreys(self.pseudo), drawn_counts(self.used, self.used.sum(axis=1), self.pseudo)
+        total = float(self.smoothing.added(pseudo, self.n_classes))
         block = max(1, _CELLS // (len(places) * self.n_classes))  # bounded memory for long texts
         for start in range(0, len(out), block):
             part = out[start : start + block]
             logs = np.empty((len(part), len(places), self.n_classes))
             for c in range(self.n_classes):
                 alpha = used[c, places] + pseudo[places]
-                rest = used[c].sum() + pseudo.sum() - alpha.sum()
+                rest = used[c].sum() + total - alpha.sum()
                 gammas = rng.gamma(np.append(alpha, max(rest, 1e-9)), size=(len(part), len(alpha) + 1))
                 sums = np.maximum(gammas.sum(axis=1, keepdims=True), 1e-300)
                 logs[:, :, c] = np.log(np.maximum(gammas[:, :-1], 1e-300)) - np.log(sums)
@@ -198,7 +200,9 @@ class MultinomialDensity(WordsDensity):
         self, rule: Any, tally: Words, column: Bag, rows: LeftOutRows, *, keep: bool = False
     ) -> tuple[Floats, Flags, bool] | None:
         """Return the leave-one-out log-likelihood, from the counts without the document."""
-        if self.smoothing.estimate is not None and self.smoothing.estimate.p != "uniform":
+        if (self.smoothing.estimate is not None and self.smoothing.estimate.p != "uniform") or (
+            not self.smoothing.proper
+        ):
             return None  # the pseudocounts depend on the document
         terms, odd = np.zeros((len(column), rows.k)), np.zeros(len(column), dtype=bool)
         counts = np.ascontiguousarray(self.used.T, dtype=np.float64)  # (kept, classes)

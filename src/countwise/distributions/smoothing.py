@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -12,10 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import Floats
-from countwise.errors import NumberIn, OptionError, check_value
+from countwise.errors import NumberIn, OptionError, check_settings, check_value, listed
 from countwise.jsonfile import plain
 
-__all__ = ["MEstimate", "Smoothing", "check_smoothing", "drawn_counts", "exact", "jeffreys", "smoothing_of"]
+__all__ = [
+    "MEstimate",
+    "Smoothing",
+    "check_given",
+    "check_smoothing",
+    "drawn_counts",
+    "exact",
+    "jeffreys",
+    "smoothing_of",
+]
 
 LARGEST = 1e100  # pseudocount; sums over all values and classes are finite
 
@@ -30,9 +40,12 @@ class MEstimate:
     ----------
     m : float, default=1.0
         The equivalent sample size: the sum of all pseudocounts.
-    p : {'uniform', 'global'} or mapping of value to probability, default='uniform'
+    p : {'uniform', 'global'}, float or mapping of value to probability, default='uniform'
         The prior probability of each value: 'uniform' is the same for all values, 'global' the frequency over all
-        classes. A mapping gives the probabilities; a value that it does not contain has probability 0.
+        classes. A number is the probability of every value, as in the formula by hand; unless it is 1/K, the
+        estimates do not sum to 1. A mapping gives the probabilities of the values of one attribute, which sum to 1; a
+        value that it does not contain has probability 0. Attributes without any of these values have 'uniform'. For
+        Bernoulli words, a mapping gives P(word present).
 
     References
     ----------
@@ -51,11 +64,14 @@ class MEstimate:
     def __post_init__(self) -> None:
         check_value("m", self.m, NumberIn(0, LARGEST))
         if not isinstance(self.p, Mapping):
-            if not isinstance(self.p, str) or self.p not in ("uniform", "global"):
+            if self.p not in NumberIn(0, 1, words=("uniform", "global")):
                 raise OptionError(
-                    f"p must be 'uniform', 'global' or a mapping of value to probability, not {self.p!r}."
+                    "p must be 'uniform', 'global', a number from 0 to 1 or a mapping of value to probability, "
+                    f"not {self.p!r}."
                 )
             return
+        if not self.p:
+            raise OptionError("p is an empty mapping.", hint="give the probability of each value.")
         for value, p in self.p.items():
             check_value(f"The probability p of {value!r}", p, NumberIn(0, 1))
 
@@ -86,6 +102,10 @@ class Smoothing:
         The pseudocount of each value, for Laplace smoothing. It is ignored if `estimate` is given.
     estimate : MEstimate or None, default=None
         The m-estimate. None uses Laplace smoothing.
+    k : {'values', 'classes'}, default='values'
+        The number K in the denominator n + ε K of Laplace smoothing: the number of values of the attribute, or the
+        number of classes, as in some textbooks. With the number of classes, the probabilities of an attribute sum to
+        1 only if it has as many values as there are classes.
 
     Examples
     --------
@@ -97,6 +117,12 @@ class Smoothing:
 
     epsilon: float | None = 0.0
     estimate: MEstimate | None = None
+    k: str = "values"
+
+    def __post_init__(self) -> None:
+        check_settings(self, k=("values", "classes"))
+        if self.epsilon is not None:
+            _check_epsilon(self.epsilon)
 
     def as_setting(self) -> dict[str, Any]:
         """Return the settings as plain data, for the model file.
@@ -110,9 +136,21 @@ class Smoothing:
         --------
         >>> from countwise.distributions import Smoothing
         >>> Smoothing(1.0).as_setting()
-        {'@': 'smoothing', 'epsilon': 1.0, 'estimate': None}
+        {'@': 'smoothing', 'epsilon': 1.0, 'estimate': None, 'k': 'values'}
         """
-        return {"@": "smoothing", "epsilon": plain(self.epsilon), "estimate": plain(self.estimate)}
+        return {"@": "smoothing", "epsilon": plain(self.epsilon), "estimate": plain(self.estimate), "k": self.k}
+
+    @property
+    def proper(self) -> bool:
+        """Whether the probabilities of the values of every attribute sum to 1."""
+        if self.estimate is None:
+            return self.k == "values"
+        return not isinstance(self.estimate.p, int | float | np.number)
+
+    @property
+    def adds(self) -> bool:
+        """Whether any pseudocount is above 0."""
+        return bool(self.epsilon if self.estimate is None else self.estimate.m)
 
     def pseudo(self, counts: NDArray[Any], values: Sequence[Any], extra: int = 0) -> Floats:
         """Return the pseudocount of each value.
@@ -144,11 +182,12 @@ class Smoothing:
         if self.estimate is None:
             return np.full(k, float(self.epsilon or 0.0))
         m, p = float(self.estimate.m), self.estimate.p
-        if isinstance(p, Mapping):
-            probabilities = [float(p.get(v, 0.0)) for v in values] + [max(0.0, 1 - sum(p.values()))] * extra
-            return m * np.array(probabilities)
-        if p == "uniform":
+        if isinstance(p, Mapping) and not p.keys().isdisjoint(values):
+            return m * np.array([*_given(p, values), *[0.0] * extra])
+        if isinstance(p, Mapping) or p == "uniform":
             return np.full(k, m / k)
+        if not isinstance(p, str):
+            return np.full(k, m * float(p))
         if extra:
             raise OptionError(
                 "unseen='share' cannot be combined with global frequencies: an unseen value has none.",
@@ -166,7 +205,7 @@ class Smoothing:
         counts : ndarray of shape (n_classes, n_values)
             The counts.
         index : int
-            The position of the value.
+            The position of the value; for an unseen value, the number of values.
         values : sequence
             The values.
         extra : int, default=0
@@ -188,15 +227,18 @@ class Smoothing:
         if self.estimate is None:
             return exact(self.epsilon or 0.0)
         m, p = exact(self.estimate.m), self.estimate.p
-        if m is None or isinstance(p, Mapping):
-            return None
-        if p == "uniform":
+        if isinstance(p, Mapping) and not p.keys().isdisjoint(values):
+            p = p.get(values[index], 0.0) if index < len(values) else 0.0
+        if m is None or isinstance(p, int | float | np.number):
+            share = exact(p) if m is not None else None
+            return None if m is None or share is None else m * share
+        if p != "global":
             return m / k
         count, total = exact(counts[:, index].sum()), exact(counts.sum())
         return None if count is None or not total else m * count / total
 
     def mass(self, counts: NDArray[Any], extra: int = 0) -> Fraction | None:
-        """Return the sum of all pseudocounts of an attribute as a fraction.
+        """Return what is added to the number of rows of a class, as a fraction.
 
         Parameters
         ----------
@@ -216,17 +258,80 @@ class Smoothing:
         >>> from countwise.distributions import Smoothing
         >>> str(Smoothing(0.5).mass(np.array([[3, 0, 1]])))
         '3/2'
+        >>> str(Smoothing(1, k="classes").mass(np.array([[3, 0, 1], [2, 2, 0]])))
+        '2'
         """
-        if self.estimate is None:
-            each = exact(self.epsilon or 0.0)
-            return None if each is None else each * (counts.shape[-1] + extra)
-        return exact(self.estimate.m)
+        if self.estimate is not None:
+            return exact(self.estimate.m)
+        each = exact(self.epsilon or 0.0)
+        size = len(counts) if self.k == "classes" else counts.shape[-1] + extra
+        return None if each is None else each * size
+
+    def added(self, pseudo: Floats, n_classes: int) -> Floats:
+        """Return what is added to the number of rows of a class.
+
+        Parameters
+        ----------
+        pseudo : ndarray of shape (..., n_values)
+            The pseudocounts of the values.
+        n_classes : int
+            The number of classes.
+
+        Returns
+        -------
+        ndarray of shape (...)
+            The sum of the pseudocounts, unless K is the number of classes or p is one number for all values.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from countwise.distributions import Smoothing
+        >>> float(Smoothing(1, k="classes").added(np.ones(3), 2))
+        2.0
+        """
+        if self.proper:
+            return np.asarray(pseudo.sum(axis=-1))
+        total = float(self.epsilon or 0.0) * n_classes if self.estimate is None else float(self.estimate.m)
+        return np.full(pseudo.shape[:-1], total)
 
     def __str__(self) -> str:
         if self.estimate is None:
-            return f"Laplace {self.epsilon:g}" if self.epsilon else "unsmoothed"
-        p = self.estimate.p if isinstance(self.estimate.p, str) else "given"
+            of = ", K = number of classes" if self.k == "classes" else ""
+            return f"Laplace {self.epsilon:g}{of}" if self.epsilon else "unsmoothed"
+        p = "given" if isinstance(self.estimate.p, Mapping) else self.estimate.p
         return f"m-estimate, m = {self.estimate.m:g}, p {p}"
+
+
+def _given(p: Mapping[Any, float], values: Sequence[Any]) -> list[float]:
+    """Return the given probabilities of the values of an attribute; those of other values are an error."""
+    unknown = [value for value in p if value not in values]
+    if unknown:
+        raise OptionError(
+            f"p has a probability for {listed(unknown)}, but the values of the attribute are {listed(values)}.",
+            hint="declare a value that no training row has, as in types={'size': Nominal('size', ('S', 'M', 'L'))}.",
+        )
+    total = math.fsum(p.values())
+    if abs(total - 1) > 1e-9:
+        raise OptionError(f"The probabilities p of {listed(p)} sum to {total:.6g}, but they must sum to 1.")
+    return [float(p.get(value, 0.0)) for value in values]
+
+
+def check_given(densities: Iterable[Any]) -> None:
+    """Raise an error for a mapping p that is wrong, or whose values no attribute has that is smoothed with it."""
+    found: list[tuple[Mapping[Any, float], bool]] = []
+    for density in densities:
+        estimate = getattr(getattr(density, "smoothing", None), "estimate", None)
+        if estimate is not None and isinstance(estimate.p, Mapping):
+            words = getattr(density, "words", None)
+            values = density.of.values if words is None else (*words, "present", "absent")
+            found.append((estimate.p, not estimate.p.keys().isdisjoint(values)))
+            _ = density.pseudo  # is computed when first needed, and checks the mapping
+    for p, known in found:
+        if not known and not any(other for same, other in found if same == p):
+            raise OptionError(
+                f"p has probabilities for {listed(p)}, but no attribute has one of these values.",
+                hint="spell the values as in the table; numbers without quotation marks.",
+            )
 
 
 def smoothing_of(option: Any) -> Smoothing:
@@ -237,7 +342,8 @@ def smoothing_of(option: Any) -> Smoothing:
     option : float, {'laplace', 'global', 'none'}, MEstimate, mapping, Smoothing or None
         A number is the pseudocount ε of Laplace smoothing, and 'laplace' is the same as 1. 'global' is the m-estimate
         with m = 1 and the frequencies over all classes. An `MEstimate` or a mapping such as ``{"m": 1}`` is an
-        m-estimate. 0, 'none' and None do not smooth.
+        m-estimate; ``{"epsilon": 1, "k": "classes"}`` is Laplace smoothing with K = number of classes. 0, 'none' and
+        None do not smooth.
 
     Returns
     -------
@@ -259,10 +365,13 @@ def smoothing_of(option: Any) -> Smoothing:
     if isinstance(option, MEstimate):
         return Smoothing(None, option)
     if isinstance(option, Mapping):
-        odd = sorted(set(option) - {"m", "p"})
+        kind, names = (Smoothing, {"epsilon", "k"}) if "epsilon" in option else (MEstimate, {"m", "p"})
+        odd = sorted(set(option) - names, key=str)
         if odd:
-            raise OptionError(f"An m-estimate has no setting {odd[0]!r}.", hint="use m and p.")
-        return Smoothing(None, MEstimate(**option))
+            raise OptionError(
+                f"A mapping for smoothing has no setting {odd[0]!r}.", hint="use m and p, or epsilon and k."
+            )
+        return smoothing_of(kind(**option))
     if isinstance(option, int | float | np.integer | np.floating) and not isinstance(option, bool):
         return _laplace(option)
     raise OptionError(
@@ -273,9 +382,13 @@ def smoothing_of(option: Any) -> Smoothing:
 
 @lru_cache(maxsize=256)
 def _laplace(epsilon: float) -> Smoothing:
+    _check_epsilon(epsilon)
+    return Smoothing(float(epsilon))
+
+
+def _check_epsilon(epsilon: Any) -> None:
     if epsilon not in NumberIn(0, LARGEST):
         raise OptionError(f"smoothing must be a finite number >= 0 and <= {LARGEST:g}, not {epsilon!r}.")
-    return Smoothing(float(epsilon))
 
 
 def check_smoothing(option: Any) -> None:

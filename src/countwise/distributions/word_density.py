@@ -14,7 +14,7 @@ from countwise._cached import lazy
 from countwise._typing import Flags, Floats, Indices
 from countwise.data.attributes import Attribute, Nominal, Numeric
 from countwise.data.text import Bag, Block, Text, text_if_named
-from countwise.distributions.categorical import counted_factor
+from countwise.distributions.categorical import capped, counted_factor
 from countwise.distributions.distribution import Density, Distribution, LeftOutRows, no_say
 from countwise.distributions.smoothing import check_smoothing, smoothing_of
 from countwise.errors import NumberIn, OptionError, check_settings
@@ -70,7 +70,9 @@ class WordsDensity(Density):
         self.n_classes = len(self.n)
         self.smoothing, self.cap = smoothing_of(rule.smoothing), rule.cap
         self.rule = f"{self.title}, {self.smoothing}"
-        overall, most = self.counts.sum(axis=0), rule.max_words if isinstance(tally.of, Text) else None
+        # a declared vocabulary is kept whole, but an unsmoothed word without counts would rule out every class
+        self.fixed = isinstance(tally.of, Block) or (not tally.of.grows and self.smoothing.adds)
+        overall, most = self.counts.sum(axis=0), None if self.fixed else rule.max_words
         known = np.flatnonzero(overall > 0) if most is not None else np.arange(len(self.words))
         if most is not None and len(known) > most:  # ties keep the order of the words
             known = np.sort(known[np.argsort(-overall[known], kind="stable")[:most]])
@@ -88,9 +90,7 @@ class WordsDensity(Density):
 
     def _capped(self, logs: Floats) -> Floats:
         """Raise low log-probabilities so that no word exceeds the cap; the last axis is that of the classes."""
-        if self.cap is None:
-            return logs
-        return np.maximum(logs, logs.max(axis=-1, keepdims=True) - self.cap)
+        return capped(logs, self.cap)
 
     def _expand(self, kept: Floats) -> Floats:
         """Expand an array over the kept words to all words of the block; other words add nothing."""
@@ -163,7 +163,7 @@ class WordsDensity(Density):
         place[self.kept] = np.arange(len(self.kept))
         overall = self.used.sum(axis=0).astype(np.float64)
         # whether a word without documents is removed from the vocabulary
-        leaves = isinstance(tally.of, Text) and (rule.max_words is not None or bool(tally.of.grows))
+        leaves = not self.fixed and (rule.max_words is not None or bool(tally.of.grows))
         start = 0
         while start < len(bag):
             limit = bag.indptr[start] + _ENTRIES // left.k

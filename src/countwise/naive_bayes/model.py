@@ -20,6 +20,7 @@ from countwise.data.frames import Frame
 from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.distributions import Categorical, default_for, distribution_from, smoothing_of
+from countwise.distributions.smoothing import check_given
 from countwise.errors import (
     SEED,
     NumberIn,
@@ -63,7 +64,8 @@ class NaiveBayesClassifier(GenerativeClassifier):
     smoothing : float, {'laplace', 'global', 'none'}, MEstimate or None, default=1.0
         Smoothing against zero frequencies. A number is the pseudocount ε of Laplace smoothing, and 'laplace' is
         the same as 1. 'global' adds one pseudocount in total, divided in proportion to the frequencies over all
-        classes. An `MEstimate` adds m pseudocounts. 0, 'none' and None do not smooth.
+        classes. An `MEstimate` adds m pseudocounts. A `Smoothing` can take K = number of classes in the denominator
+        of Laplace smoothing. 0, 'none' and None do not smooth.
     prior : {'raw', 'smoothed', 'uniform'}, mapping or array-like, default='raw'
         P(class): the class frequencies, the class frequencies smoothed like the attributes, the same for all
         classes, or the given probabilities (by class, or in the order of `classes_`). A class without rows has
@@ -218,6 +220,7 @@ class NaiveBayesClassifier(GenerativeClassifier):
 
     def _estimate(self) -> None:
         super()._estimate()
+        check_given(self.densities_.values())
         self.distributions_ = {part.key: part.distribution for part in self.terms_}
         self.choices_ = {k: d.choice.scores for k, d in self.densities_.items() if d.choice is not None}
 

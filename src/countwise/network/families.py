@@ -86,7 +86,13 @@ def table_smoothing(option: Any, combinations: int) -> Any:
         option = Dirichlet()
     if isinstance(option, Dirichlet):
         return smoothing_of(MEstimate(option.equivalent_sample_size / max(combinations, 1)))
-    return smoothing_of(option)
+    smoothing = smoothing_of(option)
+    if not smoothing.proper:
+        raise OptionError(
+            f"smoothing {smoothing} does not give probabilities that sum to 1, which a network needs.",
+            hint="use Laplace smoothing (a number) or MEstimate(m).",
+        )
+    return smoothing
 
 
 def joined_parents(parents: Sequence[Nominal]) -> Nominal:
