@@ -12,6 +12,7 @@ from scipy.stats import norm
 
 from countwise import BayesNetwork, BayesNetworkClassifier
 from countwise.errors import OptionError, ReadError
+from countwise.plots import draw_network
 
 
 def objects(values):
@@ -342,3 +343,12 @@ def test_numbers_that_speak_against_each_other_by_thousands_of_nats_are_weighed(
         alone = model.predict_joint_log_proba({name: column[i : i + 1] for name, column in frame.items()})
         np.testing.assert_allclose(together[i], alone[0], rtol=1e-12)
         assert np.isfinite(alone).all()
+
+
+def test_marginals_of_a_network_of_numbers_given_numbers():
+    rows = {"rain": [0.0, 1.0, 0.0, 1.0], "hose": [0.0, 0.0, 1.0, 1.0], "wet": [0.0, 1.0, 1.0, 1.0]}
+    net = BayesNetwork({"wet": ["rain", "hose"]}).fit(rows)
+    assert net.marginals({"rain": 1.0}) == {}
+    assert "given" in draw_network(net, {"rain": 1.0})
+    both = {"rain": 1.0, "hose": 0.0}
+    assert net.log_evidence(both) == pytest.approx(net.log_evidence({"rain": 1.0}) + net.log_evidence({"hose": 0.0}))

@@ -736,12 +736,24 @@ class NetworkModel(TallyModel):
         """
         return inspection.sensitivity_grid(self._net(), node, value, self._evidence(given))
 
+    def _known_graph(self) -> Graph:
+        """Return the structure, which may be known before the parameters are."""
+        if not hasattr(self, "graph_"):
+            self._check_fitted()
+        return self.graph_
+
+    @property
+    def _has_parameters(self) -> bool:
+        """Whether the network is fitted, or every node has its CPT."""
+        return hasattr(self, "schema_")
+
     def d_separated(
         self, one: str | Iterable[str], other: str | Iterable[str], given: str | Iterable[str] = ()
     ) -> bool:
         """Return whether two sets of nodes are d-separated by a third set.
 
-        Nodes that are d-separated are conditionally independent, whatever the parameters are.
+        Nodes that are d-separated are conditionally independent, whatever the parameters are. So the structure
+        suffices: the nodes need no CPTs.
 
         Parameters
         ----------
@@ -760,18 +772,16 @@ class NetworkModel(TallyModel):
         Examples
         --------
         >>> from countwise import BayesNetwork
-        >>> net = BayesNetwork().add_node("rain", [0, 1], [0.8, 0.2]).add_node("hose", [0, 1], [0.9, 0.1])
-        >>> net = net.add_arc("rain", "wet").add_arc("hose", "wet").add_node("wet", [0, 1])
-        >>> net = net.set_cpt("wet", [[[1, 0], [0.1, 0.9]], [[0.2, 0.8], [0.1, 0.9]]])
+        >>> net = BayesNetwork({"wet": ["rain", "hose"]})
         >>> net.d_separated("rain", "hose"), net.d_separated("rain", "hose", given="wet")
         (True, False)
         """
-        return self._net().graph.d_separated(one, other, given)
+        return self._known_graph().d_separated(one, other, given)
 
     def markov_blanket(self, node: str) -> tuple[str, ...]:
         """Return the Markov blanket of a node: its parents, its children and the other parents of its children.
 
-        Given its Markov blanket, a node is independent of all other nodes.
+        Given its Markov blanket, a node is independent of all other nodes. The nodes need no CPTs.
 
         Parameters
         ----------
@@ -786,12 +796,10 @@ class NetworkModel(TallyModel):
         Examples
         --------
         >>> from countwise import BayesNetwork
-        >>> net = BayesNetwork({"wet": ["rain", "hose"]})
-        >>> rows = {"rain": [0, 1, 0, 1], "hose": [0, 0, 1, 1], "wet": [0, 1, 1, 1]}
-        >>> net.fit(rows).markov_blanket("rain")
-        ('hose', 'wet')
+        >>> BayesNetwork({"wet": ["rain", "hose"]}).markov_blanket("rain")
+        ('wet', 'hose')
         """
-        return self._net().graph.markov_blanket(node)
+        return self._known_graph().markov_blanket(node)
 
     def independence(self, X: Any, one: str, other: str, given: str | Sequence[str] = ()) -> Grid:
         """Test whether two nominal nodes are conditionally independent, by Pearson's chi-square test.

@@ -16,6 +16,7 @@ from countwise._typing import Floats
 from countwise.errors import OptionError, ReadError
 from countwise.filewriter import write_whole
 from countwise.network.families import MOST_COMBINATIONS
+from countwise.network.graph import Graph
 from countwise.network.net import Net
 
 __all__ = ["BifNetwork", "read_bif", "read_bif_file", "to_networkx", "write_bif", "write_bif_file"]
@@ -348,8 +349,8 @@ def write_bif_file(place: Path, net: Net, name: str) -> None:
     write_whole(place, data)
 
 
-def to_networkx(net: Net) -> Any:
-    """Convert a network to a networkx graph."""
+def to_networkx(net: Net | None, structure: Graph) -> Any:
+    """Convert a network to a networkx graph; without parameters, only its structure."""
     try:
         import networkx
     except ImportError:
@@ -357,10 +358,13 @@ def to_networkx(net: Net) -> Any:
             "to_networkx needs the package networkx.", hint="install it: pip install networkx."
         ) from None
     graph = networkx.DiGraph()
-    for node, a in net.attributes.items():
-        more = {"values": a.values, "table": net.tables[node]} if node in net.tables else {"kind": a.kind}  # type: ignore[attr-defined]
-        graph.add_node(node, **more, parents=net.graph.parents[node])
-    graph.add_edges_from(net.graph.arcs)
+    for node in structure:
+        more: dict[str, Any] = {}
+        if net is not None:
+            a: Any = net.attributes[node]
+            more = {"values": a.values, "table": net.tables[node]} if node in net.tables else {"kind": a.kind}
+        graph.add_node(node, **more, parents=structure.parents[node])
+    graph.add_edges_from(structure.arcs)
     return graph
 
 

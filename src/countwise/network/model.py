@@ -22,7 +22,7 @@ from countwise.network.blueprint import Blueprint, GivenTable
 from countwise.network.editing import Editor, HandSpecification
 from countwise.network.graph import Graph
 from countwise.network.inference.elimination_working import explain_elimination
-from countwise.network.search.dispatch import arcs_of
+from countwise.network.search.dispatch import arcs_of, given_graph
 from countwise.network.structure_learning import LearnedStructure, StructureLearner, TrainingRows
 from countwise.working import Account
 
@@ -333,9 +333,19 @@ class BayesNetwork(NetworkModel):
 
     @property
     def graph_(self) -> Graph:
-        """The structure; available before `fit` if the network is specified by hand."""
-        by_hand = "_blueprint" not in vars(self) and self.nodes
-        return self._specification().graph() if by_hand else super().graph_
+        """The structure; available before `fit` if it is given."""
+        if "_blueprint" in vars(self):
+            return super().graph_
+        if self.nodes:
+            return self._specification().graph()
+        arcs = [*(arcs_of(self.structure) or ()), *(arcs_of(self.arcs) or ())]
+        children = list(map(str, self.structure)) if isinstance(self.structure, Mapping) else []
+        names = dict.fromkeys([*(node for arc in arcs for node in arc), *children])
+        return given_graph(list(names), arcs) if names else super().graph_
+
+    @property
+    def _has_parameters(self) -> bool:
+        return super()._has_parameters or (bool(self.nodes) and set(self.nodes) == set(self.cpts or ()))
 
     def _check_fitted(self, *, answers: bool = True) -> None:
         if not hasattr(self, "schema_") and self.nodes:
@@ -428,7 +438,7 @@ class BayesNetwork(NetworkModel):
         -------
         networkx.DiGraph
             The arcs as edges. A nominal node has the attributes ``values``, ``table`` and ``parents``; a numeric node
-            has ``kind`` (its column type) and ``parents``.
+            has ``kind`` (its column type) and ``parents``. Before the network has parameters, a node has ``parents``.
 
         Examples
         --------
@@ -437,7 +447,7 @@ class BayesNetwork(NetworkModel):
         >>> net.to_networkx().nodes["rain"]["values"]
         ('no', 'yes')
         """
-        return bif.to_networkx(self._net())
+        return bif.to_networkx(self._net() if self._has_parameters else None, self._known_graph())
 
     # -- from data -------------------------------------------------------------------------
 

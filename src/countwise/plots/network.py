@@ -60,12 +60,13 @@ def draw_network(model: Any, given: Mapping[str, Any] | None = None, *, title: s
     """Draw a Bayesian network as SVG: arcs point down, and nodes show their distributions.
 
     A nominal node shows the probability of each value; of more than 8 values, the least probable are combined. A
-    numeric node shows its type of distribution, its mean and its standard deviation.
+    numeric node shows its type of distribution, its mean and its standard deviation. A network whose structure is
+    given, but which has no CPTs yet, shows the names of its nodes.
 
     Parameters
     ----------
     model : BayesNetwork or BayesNetworkClassifier
-        A fitted network, or one with all its tables set.
+        A fitted network, or one whose structure is given.
     given : mapping of str to value, optional
         The evidence, in the form that `BayesNetwork.query` accepts. Its nodes are marked, and all other nodes show
         their posterior given the evidence.
@@ -90,6 +91,8 @@ def draw_network(model: Any, given: Mapping[str, Any] | None = None, *, title: s
         raise OptionError(
             f"{type(model).__name__} is not a Bayesian network.", hint="use a BayesNetwork or BayesNetworkClassifier."
         )
+    if not model._has_parameters and not given:
+        return graph_svg(model._known_graph(), title=title)
     net, known = model._net(), model._evidence(given)
     numeric = [n for n in net.densities if n not in known and isinstance(net.attributes[n], Numeric)]
     return network_svg(net, known, title=title, numbers={name: moments(net, name, known) for name in numeric})

@@ -68,6 +68,9 @@ class Junction:
         tables = [np.ones(shape) for shape in self._shapes]
         scale = 0.0
         for factor in factors:
+            if not factor.variables:  # the density of observed numbers; a network may have no other node
+                scale += math.log(constant) if (constant := float(factor.table)) > 0 else -math.inf
+                continue
             view = self._view(factor.variables)
             table = tables[view.clique]
             table *= factor.table.transpose(view.axes).reshape(view.shape)
@@ -75,9 +78,9 @@ class Junction:
                 table /= most
                 scale += math.log(most)
         sent, log = self._collected(tables)
+        log += scale
         if log == -np.inf:
             return {}, log
-        log += scale
         self._distributed(tables, sent)
         found: dict[str, Floats] = {}
         for v in self._variables:
