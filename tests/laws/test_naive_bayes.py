@@ -581,7 +581,8 @@ def test_the_steps_of_the_working_sum_to_the_joint(law, data):
             assert_logs_agree(np.array([[summed]]), joint[i, c].reshape(1, 1), 1e-12)
         assert list(working.log_joint) == joint[i].tolist()
         assert list(working.posterior) == posterior[i].tolist()
-        assert working.posterior[working.chosen] == max(working.posterior)
+        # scores that differ by less than 1e-12 are a tie, and the first class wins
+        assert working.posterior[working.chosen] >= max(working.posterior) * (1 - 1e-11)
 
 
 @pytest.mark.parametrize(

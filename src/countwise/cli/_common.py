@@ -66,7 +66,8 @@ types_option = click.option(
     multiple=True,
     metavar="COLUMN=TYPE",
     help="Type of a column: nominal, ordinal (in numerical or alphabetical order), numeric, date, count, text or "
-    "boolean. By default, types are inferred from the values. Can be repeated, or separated by commas.",
+    "boolean; or the ordered values of an ordinal column, as in 'size=S<M<L'. By default, types are inferred from "
+    "the values. Can be repeated, or separated by commas.",
 )
 weights_option = click.option("--weights", metavar="COLUMN", help="Column with the weight of each row.")
 drop_option = click.option(
@@ -116,7 +117,7 @@ def types_from(
     The categories of a Parquet column are not used as a domain: they are only the values of that file, and a model
     with such a fixed domain could not be updated or merged.
     """
-    from countwise.data.attributes import Nominal
+    from countwise.data.attributes import Nominal, Ordinal
     from countwise.io.paths import format_of
     from countwise.io.readers import attribute_hints
 
@@ -127,7 +128,8 @@ def types_from(
             types[name] = Nominal(name, tuple(values))
         elif name != target and kind == "text":
             types[name] = "text"
-    types.update(pairs(texts, "--types"))
+    for name, kind in pairs(texts, "--types").items():
+        types[name] = Ordinal(name, tuple(value.strip() for value in kind.split("<"))) if "<" in kind else kind
     return {name: kind for name, kind in types.items() if name not in drop}
 
 

@@ -45,6 +45,7 @@ _PHRASES = {
 _DROP = re.compile(r"\bdrop the column\b(?! with)")
 _SUBJECT = re.compile(r"([a-z_]+)(?= (?:must|refers|has no|contains|is empty|takes|cannot)\b)")
 _MAPPING = re.compile(r"(?<![\w(.])(\w+)=\{(?:'([^']*)'|(\w+)|\.\.\.): (?:'([^']*)'|\w+)\}")
+_ORDER = re.compile(r"pass types=\{'([^']*)': Ordinal\('[^']*', \(lowest, \.\.\., highest\)\)\}")
 _VALUES = re.compile(r"(?<![\w(.])(\w+)=('[^']*'|-?[0-9.]*[0-9]|True|False)((?:, '[^']*')*(?: or '[^']*')?)")
 
 
@@ -74,6 +75,8 @@ def with_options(text: str, context: click.Context) -> str:
 
     for phrase, other in _PHRASES.items():
         text = text.replace(phrase, other)
+    train = "" if "--types" in scope.options else "countwise train "
+    text = _ORDER.sub(lambda found: f"use {train}--types '{found[1]}=LOWEST<...<HIGHEST'", text)
     if "--drop" in scope.options:
         text = _DROP.sub("drop the column with --drop", text)
     return _VALUES.sub(values, _MAPPING.sub(mapping, text)).replace("train with countwise train --", "train with --")

@@ -19,7 +19,7 @@ from countwise.data.frames import Coded, Column, Frame, frame_of, is_missing, is
 from countwise.data.matrices import encode_together, encoded_by_guess, grows_from, is_interleaved, small_domains
 from countwise.data.table import Table, threads_for
 from countwise.data.text import Block, Text
-from countwise.errors import SchemaError, TableError, did_you_mean, listed
+from countwise.errors import SchemaError, TableError, did_you_mean, listed, warn
 
 __all__ = ["Count", "Date", "Nominal", "Numeric", "Ordinal", "Schema", "Text", "field_types"]
 
@@ -548,7 +548,19 @@ def _attribute(name: str, given: Any, column: Column) -> Attribute:
         raise SchemaError(
             f"{name!r} has dates, which are not counts.", hint=f"pass types={{{name!r}: 'date'}}, or 'nominal'."
         )
+    if kind == "ordinal" and _has_strings(column):
+        warn(
+            f"{name!r} is ordinal, but the order of its values is not declared: the alphabetical order is used. "
+            f"Hint: pass types={{{name!r}: Ordinal({name!r}, (lowest, ..., highest))}}."
+        )
     return Date(name) if kind == "numeric" and _has_dates(column) else _TYPES[kind](name)
+
+
+def _has_strings(column: Column) -> bool:
+    """Return whether a column has strings without a declared order."""
+    if isinstance(column, Coded):
+        return not column.declared and str in set(map(type, column.categories))
+    return isinstance(column, np.ndarray) and column.dtype.kind in "OU" and any(isinstance(v, str) for v in column)
 
 
 def _has_dates(column: Column) -> bool:

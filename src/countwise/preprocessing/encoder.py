@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
@@ -19,7 +20,7 @@ from countwise.data.frames import Coded, Column, Frame, refuse_duplicates
 from countwise.data.output import container_of, rebuilt
 from countwise.data.schema import Schema
 from countwise.distributions import Categorical
-from countwise.errors import OptionError, TableError, check_settings, listed, warn
+from countwise.errors import NumberIn, OptionError, TableError, check_settings, listed, warn
 
 __all__ = ["CategoricalEncoder"]
 
@@ -34,9 +35,10 @@ class CategoricalEncoder(TableTransformer):
 
     Parameters
     ----------
-    nominal : {'onehot', 'codes'}, default='onehot'
+    nominal : {'onehot', 'codes', 'random'}, default='onehot'
         The encoding of nominal columns: 'onehot' is a column of 0 and 1 for each value, 'codes' the index of the
-        value. Codes have an order and distances that the values do not have; a warning says so.
+        value in the order of the domain (usually the alphabet), 'random' an index in an order drawn at random. Codes
+        have an order and distances that the values do not have; a warning says so.
     ordinal : {'thresholds', 'number', 'nominal'}, default='thresholds'
         The encoding of ordinal columns: 'thresholds' is a column of 0 and 1 for each step, such as
         ``temperature>cool``; 'number' is the index of the value, as if all steps were equal; 'nominal' ignores the
@@ -52,6 +54,8 @@ class CategoricalEncoder(TableTransformer):
     unseen : {'ignore', 'error'}, default='ignore'
         The encoding of a value never seen in training. 'ignore' sets all its one-hot columns to 0; in other
         encodings, and if a one-hot column is dropped, the value is missing. 'error' raises an error.
+    random_state : int, default=0
+        The seed of nominal='random'. The codes depend on it, on the name of the column and on its values only.
 
     Attributes
     ----------
@@ -79,6 +83,7 @@ class CategoricalEncoder(TableTransformer):
     missing: str = "keep"
     types: Any = None
     unseen: str = "ignore"
+    random_state: int = 0
 
     def _needs_target(self) -> bool:
         return False
@@ -97,11 +102,12 @@ class CategoricalEncoder(TableTransformer):
     def _check_options(self) -> None:
         check_settings(
             self,
-            nominal=("onehot", "codes"),
+            nominal=("onehot", "codes", "random"),
             ordinal=("thresholds", "number", "nominal"),
             drop=(None, "if_binary", "first"),
             missing=("keep", "zeros"),
             unseen=("ignore", "error"),
+            random_state=NumberIn(0, 2**32 - 1, whole=True),
         )
         if self.missing == "zeros" and self.drop is not None:
             raise OptionError(
@@ -114,10 +120,11 @@ class CategoricalEncoder(TableTransformer):
 
     def _estimate(self) -> None:
         refuse_duplicates(self.get_feature_names_out().tolist())
-        coded = [a for a in self.schema_.attributes if self._encoding(a) == "codes" and len(a.values) > 2]  # type: ignore[attr-defined]
+        schema: Any = self.schema_
+        coded = [a for a in schema.attributes if self._encoding(a) in ("codes", "random") and len(a.values) > 2]
         if coded:
-            first: Any = coded[0]
-            codes = ", ".join(f"{code} {value}" for code, value in enumerate(first.values[:3]))
+            first = coded[0]
+            codes = ", ".join(f"{self._order(first)[code]} {value}" for code, value in enumerate(first.values[:3]))
             warn(
                 f"The codes of {listed([a.name for a in coded])} have an order and distances that the values do not "
                 f"have ({first.name}: {codes}, ...), and a numeric learner will use them. "
@@ -170,7 +177,15 @@ class CategoricalEncoder(TableTransformer):
                 f"{a.name}>{_upper(value)}": np.where(missing, np.nan, (column > code).astype(np.float64))
                 for code, value in enumerate(a.values[:-1])
             }
-        return {a.name: np.where(missing, np.nan, column.astype(np.float64))}
+        numbers = np.append(self._order(a), [0, 0])[np.minimum(column, len(a.values))]
+        return {a.name: np.where(missing, np.nan, numbers.astype(np.float64))}
+
+    def _order(self, a: Nominal) -> NDArray[np.int64]:
+        """Return the number of each value of a column that is encoded by codes."""
+        if self._encoding(a) != "random":
+            return np.arange(len(a.values))
+        name = int.from_bytes(hashlib.sha256(a.name.encode("utf-8", "surrogatepass")).digest()[:8], "big")
+        return np.random.default_rng([int(self.random_state), name]).permutation(len(a.values))
 
     @property
     def expanded_(self) -> dict[str, list[str]]:
@@ -219,7 +234,7 @@ class CategoricalEncoder(TableTransformer):
         elif encoding == "thresholds":
             codes = cells.sum(axis=1).astype(np.int64)
         else:
-            codes = cells[:, 0].astype(np.int64)
+            codes = np.append(np.argsort(self._order(a)), 0)[cells[:, 0].astype(np.int64)]
         codes = np.where(missing, len(a.values), codes)
         return Coded(codes, a.values, declared=True, ordered=isinstance(a, Ordinal))
 
