@@ -277,11 +277,14 @@ def _build(content: Mapping[str, Any]) -> Any:
     return model
 
 
+_LABEL_TYPE = re.compile(r"\|b1|[<>|]([iuf]\d{1,2}|U\d+)|\|?S\d+|\|O|[<>][mM]8(\[\w{1,2}\])?")
+
+
 def _label_type(written: Any, target: Any) -> np.dtype[Any]:
     """Return the NumPy type of the classes; they must be of this type."""
-    found = np.dtype(written if isinstance(written, str) else "V")
-    if found.kind not in "biufOUSMm" or not isinstance(target, Nominal):
+    if not (isinstance(written, str) and _LABEL_TYPE.fullmatch(written)) or not isinstance(target, Nominal):
         raise ValueError(f"{written!r} is not a type of classes")
+    found = np.dtype(written)
     if found.kind in "biuf" and target.labels(found).tolist() != list(target.values):
         raise ValueError(f"the classes are not of type {written!r}")
     return found

@@ -43,21 +43,28 @@ def splits_of(
     if hasattr(cv, "split") and not isinstance(cv, str):
         cv = cv.split(np.empty((n_rows, 1)), strata)
     if isinstance(cv, Iterable) and not isinstance(cv, str):
-        try:
-            splits = [(np.asarray(rest, dtype=np.intp), np.asarray(test, dtype=np.intp)) for rest, test in cv]
-        except (TypeError, ValueError) as error:
-            raise OptionError(f"cv must consist of pairs (train, test) of row positions: {error}.") from None
-        if not splits:
-            raise OptionError("cv contains no splits.", hint="pass a list; a generator can be used only once.")
-        if any(len(part) and not 0 <= part.min() <= part.max() < n_rows for split in splits for part in split):
-            raise OptionError(
-                f"cv contains row numbers outside 0 to {n_rows - 1}; there are {n_rows} rows with positive weight."
-            )
-        return splits
+        return checked_splits(cv, n_rows)
     if isinstance(cv, bool) or not isinstance(cv, int | np.integer) or cv < 2:
         raise OptionError(f"cv must be an integer >= 2, a splitter, or an iterable of splits, not {cv!r}.")
     own = assign_folds(groups(), int(cv), n_rows, strata, seed)
     return [(np.flatnonzero(own != k), np.flatnonzero(own == k)) for k in range(int(cv))]
+
+
+def checked_splits(pairs: Iterable[Any], n_rows: int) -> list[tuple[Rows, Rows]]:
+    """Return pairs (train, test) as arrays of row positions, after checking them."""
+    try:
+        splits = [(np.asarray(rest, dtype=np.intp), np.asarray(test, dtype=np.intp)) for rest, test in pairs]
+    except (TypeError, ValueError) as error:
+        raise OptionError(f"cv must consist of pairs (train, test) of row positions: {error}.") from None
+    if not splits:
+        raise OptionError("cv contains no splits.", hint="pass a list; a generator can be used only once.")
+    if any(part.ndim != 1 for split in splits for part in split):
+        raise OptionError("cv must consist of pairs (train, test) of lists of row positions.")
+    if any(len(part) and not 0 <= part.min() <= part.max() < n_rows for split in splits for part in split):
+        raise OptionError(
+            f"cv contains row numbers outside 0 to {n_rows - 1}; there are {n_rows} rows with positive weight."
+        )
+    return splits
 
 
 def assign_folds(groups: Rows, n_folds: int, n_rows: int, strata: Rows | None = None, seed: Any = 0) -> Rows:

@@ -22,7 +22,7 @@ from countwise.distributions import smoothing_of
 from countwise.distributions.categorical import counted_factor
 from countwise.distributions.smoothing import exact
 from countwise.engines.execute import executed
-from countwise.errors import OptionError, did_you_mean, listed
+from countwise.errors import OptionError, did_you_mean, listed, printable
 from countwise.scoring.additive import answered
 from countwise.scoring.plan import Scoring, inputs_of
 from countwise.scoring.sql import scoring_query
@@ -314,7 +314,7 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
             rules.setdefault(rule, []).extend(term.columns if len(term.columns) > 1 else [term.key])
         lines = [f"{self._training_size}; {self.target_.name}: {classes}"]
         lines += [f"  {rule}: {', '.join(keys[:12])}{' …' if len(keys) > 12 else ''}" for rule, keys in rules.items()]
-        return "\n".join(lines)
+        return printable("\n".join(lines))
 
     def tables(self) -> dict[str, Grid]:
         """Return the learned parameters as tables: the prior, and one table for each attribute.

@@ -69,9 +69,12 @@ def labels(edges: Floats) -> tuple[str, ...]:
 
 
 def _written(edges: Floats) -> list[str]:
-    """Return the cut points as text, with as few digits (at least six) as keep them distinct and accurate."""
+    """Return the cut points as text, with as few digits (at least six) as keep them distinct and accurate.
+
+    A single cut point, whose distance to the values is not known, has at least three decimals.
+    """
     short = [len(f"{e:.9g}") < 17 and float(f"{e:.9g}") == e for e in edges]
-    apart = float(np.diff(edges).min()) if len(edges) > 1 else abs(float(edges[0])) * 5e-3
+    apart = float(np.diff(edges).min()) if len(edges) > 1 else min(abs(float(edges[0])) * 5e-3, 1.0)
     rounded = edges.tolist()
     for figures in range(6, 18):
         rounded = [float(e) if whole else float(f"{e:.{figures}g}") for e, whole in zip(edges, short, strict=True)]

@@ -152,7 +152,7 @@ def missing_cells(column: Column) -> Flags:
         return np.array([*map(is_missing, column.categories), True])[column.codes]
     if column.dtype.kind == "O":
         return np.array([is_missing(value) for value in column], dtype=bool)
-    test = {"f": np.isnan, "M": np.isnat}.get(column.dtype.kind)
+    test = {"f": np.isnan, "M": np.isnat, "m": np.isnat}.get(column.dtype.kind)
     return np.zeros(len(column), dtype=bool) if test is None else test(column)
 
 
@@ -236,8 +236,8 @@ def number_of(value: Any, name: str, where: str, row: int | None = None) -> floa
 
 
 def of_objects(column: Column) -> bool:
-    """Return whether a column is an unencoded array of objects, strings or dates."""
-    return isinstance(column, np.ndarray) and column.dtype.kind in "OUSM"
+    """Return whether a column is an unencoded array of objects, strings, dates or durations."""
+    return isinstance(column, np.ndarray) and column.dtype.kind in "OUSMm"
 
 
 def class_column(column: Column, name: str) -> Column:
@@ -255,6 +255,9 @@ def missing_classes(target: Column, name: str) -> Flags | None:
         return missing_cells(target) if negative or any(map(is_missing, target.categories)) else None
     if target.dtype.kind == "c":
         raise TableError(f"Complex data not supported: the target {name!r} has complex values.")
+    if target.dtype.kind in "mM":
+        missing = np.isnat(target)
+        return missing if missing.any() else None
     return _missing_numbers(target, name) if target.dtype.kind == "f" else None
 
 

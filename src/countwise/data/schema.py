@@ -19,7 +19,7 @@ from countwise.data.frames import Coded, Column, Frame, frame_of, is_missing, is
 from countwise.data.matrices import encode_together, encoded_by_guess, grows_from, is_interleaved, small_domains
 from countwise.data.table import Table, threads_for
 from countwise.data.text import Block, Text
-from countwise.errors import SchemaError, TableError, did_you_mean, listed, warn
+from countwise.errors import SchemaError, TableError, did_you_mean, listed, printable, warn
 
 __all__ = ["Count", "Date", "Nominal", "Numeric", "Ordinal", "Schema", "Text", "field_types"]
 
@@ -113,7 +113,7 @@ class Schema(Mapping[str, Attribute]):
 
         shown = [one(a) for a in list(self._attributes.values())[:12]]
         rest = len(self) - len(shown)
-        return f"Schema({', '.join(shown)}{f', and {rest} more' if rest > 0 else ''})"
+        return printable(f"Schema({', '.join(shown)}{f', and {rest} more' if rest > 0 else ''})", lines=False)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Schema) and list(self.attributes) == list(other.attributes)

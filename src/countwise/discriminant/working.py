@@ -71,7 +71,7 @@ def _form(marginal: Marginal, x: Floats, names: list[str], working: Working, c: 
 
 def _beside(value: float, difference: float) -> float | str:
     """Return a number, as text if six digits do not show the difference between it and another one."""
-    text = precise(value, max(1e-4 * abs(difference), 1e-9 * abs(value)))
+    text = precise(value, max(1e-4 * abs(difference), 1e-14 * abs(value)))
     return value if text == number(value) else text
 
 

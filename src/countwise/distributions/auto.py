@@ -13,6 +13,7 @@ from countwise import _kernels
 from countwise._typing import Floats, Indices
 from countwise.cuts.n_bins import LEAST
 from countwise.data.attributes import Attribute, Count
+from countwise.data.columns import narrowest
 from countwise.data.table import Table, threads_for
 from countwise.distributions.binned import Binned
 from countwise.distributions.distribution import Distribution, LeftOutRows
@@ -160,7 +161,9 @@ def _estimate_again(rule: Any, values: Values, c: int, unit: Floats, which: Indi
     given, of = values.given, values.of
     for i in which.tolist():
         x = values.filled[c][0][i : i + 1]
-        one = Table({of.name: x, given.name: np.array([c], dtype=np.uint8)}, 1, unit[i : i + 1])
+        one = Table(
+            {of.name: x, given.name: np.array([c], dtype=narrowest(len(given.values) + 2))}, 1, unit[i : i + 1]
+        )
         rest = values - Values(given, of).fill(one)
         logs[i] = 0.0
         rule.estimate_from_values(rest)[0].add_log_prob(x, logs[i : i + 1])

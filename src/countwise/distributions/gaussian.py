@@ -110,10 +110,10 @@ class Gaussian(NumericDistribution):
                 )
         n, mean, m2 = map(np.array, zip(*map(attrgetter("triple"), tallies), strict=True))
         worn = any(tally.worn for tally in tallies)
-        blur = np.array([[WORN_BLUR if tally.worn else BLUR] for tally in tallies]) if worn else BLUR
+        blur = np.array([[_worn_blur(tally)] for tally in tallies]) if worn else 0.0
         center, overall = first._overall(n, mean, m2, blur)
         _refuse_extremes(tallies, n, mean, overall)
-        below = n - 1 if first.divisor == "n-1" else n
+        below = _divisors(n, first.divisor)
         with np.errstate(divide="ignore", invalid="ignore"):
             variance = np.where(overall > 0, np.where(below > 0, m2 / below, np.nan), 0.0)
         # a class with too few values gets the variance of the whole column; `rule` says so
@@ -130,7 +130,10 @@ class Gaussian(NumericDistribution):
         ]
 
     def _overall(self, n: Floats, mean: Floats, m2: Floats, blur: Floats | float) -> tuple[Floats, Floats]:
-        """Return mean and variance of each column over all classes, shape (columns, 1)."""
+        """Return mean and variance of each column over all classes, shape (columns, 1).
+
+        A deviation of at most `blur`, or below the floating-point resolution of the mean, is 0.
+        """
         total = n.sum(axis=1, keepdims=True)
         # differences from a nearby mean keep their digits
         start = mean[np.arange(len(n)), n.argmax(axis=1)][:, None]
@@ -138,10 +141,26 @@ class Gaussian(NumericDistribution):
             known = np.where(n > 0, mean, start)
             center = np.where(total > 0, start + (n * (known - start)).sum(axis=1, keepdims=True) / total, 0.0)
             square = (m2 + n * (known - center) ** 2).sum(axis=1, keepdims=True)
-            overall = square / (np.maximum(total - 1, 1) if self.divisor == "n-1" else np.where(total > 0, total, 1))
-            # a variance below the floating-point resolution of the values is 0
-            blurred = (overall < np.inf) & (overall <= (blur * center) ** 2)
+            overall = square / np.where(total > 0, _divisors(total, self.divisor), 1)
+            blurred = (overall < np.inf) & (overall <= np.maximum(np.abs(BLUR * center), blur) ** 2)
         return center, np.where(blurred, 0.0, overall)
+
+
+def _divisors(n: Floats, divisor: str) -> Floats:
+    """Return the divisor of a sum of squares for a total weight of n.
+
+    n - 1 is for whole rows. Weights that sum to less than 2 stand for at least two rows: n / 2 is the divisor of two
+    rows of equal weight.
+    """
+    return np.maximum(n - 1, n / 2) if divisor == "n-1" else n
+
+
+def _worn_blur(tally: Moments) -> float:
+    """Return the deviation that may be a rounding error, from the largest value, which may have been forgotten."""
+    if not tally.worn:
+        return 0.0
+    ends = [0.0, 0.0] if tally.seen is None else [tally.seen.low, tally.seen.high]
+    return WORN_BLUR * max(float(np.abs([*ends, *tally.triple[1]]).max()), 0.0)
 
 
 def _single(n: Floats, m2: Floats) -> Flags:
@@ -257,18 +276,17 @@ class GaussianDensity(NumericDensity):
         observed, w = ~np.isnan(x), rows.weights
         n, mean, m2 = tally.triple
         total, center, square = tally.overall
-        fewer = 1.0 if rule.divisor == "n-1" else 0.0
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             own_n, own_mean, own_m2, worn = _without(rows.own(n), rows.own(mean), rows.own(m2), x, w)
             all_n, all_mean, all_m2, blurred = _without(np.full(len(x), total), center, square, x, w)
-            overall = all_m2 / np.maximum(all_n - fewer, 1.0 if fewer else 1e-300)
+            overall = all_m2 / np.where(all_n > 0, _divisors(all_n, rule.divisor), 1.0)
             overall = np.where(overall <= (BLUR * all_mean) ** 2, 0.0, overall)
             least = rule.floor * overall
-            own = own_m2 / (own_n - fewer)
-            own = np.where((own_n > fewer) & (own >= 0) & ~_single(own_n, own_m2), np.maximum(own, least), overall)
+            own = own_m2 / _divisors(own_n, rule.divisor)
+            own = np.where((own >= 0) & ~_single(own_n, own_m2), np.maximum(own, least), overall)
             own_mean = np.where(own_n > 0, own_mean, all_mean)
-            every = m2 / (n - fewer)
-            spread = (n > fewer) & (every >= 0) & ~_single(n, m2)
+            every = m2 / _divisors(n, rule.divisor)
+            spread = (every >= 0) & ~_single(n, m2)
             if spread.all() and float(every.min()) >= float(np.nanmax(least, initial=0.0)) and not self.constant:
                 logs = np.zeros((len(x), rows.k))  # the other classes do not change
                 self.add_log_prob(x, logs)
@@ -315,7 +333,7 @@ def _log_normal(x: Floats, mean: Floats, variance: Floats) -> Floats:
 def _without(n: Floats, mean: Any, m2: Any, x: Floats, w: Floats) -> tuple[Floats, Floats, Floats, Flags]:
     """Return (n, mean, M2) without a value, and where too little remains for the digits to be reliable."""
     rest = n - w
-    rest = np.where(rest < 1e-9, 0.0, rest)
+    rest = np.where(rest < 1e-9 * n, 0.0, rest)
     after = np.where(rest > 0, mean + (mean - x) * (w / rest), 0.0)
     square = m2 - w * (x - mean) ** 2 * (n / rest)
     worn = (rest > 0) & (m2 > 0) & (square < _WORN * m2)

@@ -205,12 +205,13 @@ class KernelDensity(NumericDensity):
         """Draw the log-density at x by the Bayesian bootstrap: the density is a mean of kernels."""
         values, weights = self.sets[c]
         log_mean = float(self.log_density(np.array([x]), c)[0])
-        with np.errstate(over="ignore"):  # far from all rows the density is 0
-            kernels = np.exp(-0.5 * ((x - values) / self.bandwidths[c]) ** 2)
-        total = float((weights * kernels).sum())
-        # the effective number of rows behind the density at x
-        behind = total**2 / max(float((weights * kernels**2).sum()), 1e-300) if total > 0 else 1.0
-        return np.asarray(log_mean + np.log(rng.gamma(behind, 1 / behind, size)))
+        with np.errstate(over="ignore"):
+            exponents = -0.5 * ((x - values) / self.bandwidths[c]) ** 2
+        behind, largest = 1.0, float(exponents.max(initial=-np.inf))
+        if np.isfinite(largest):  # the effective number of rows behind the density at x; far from all rows too
+            kernels = np.exp(exponents - largest)
+            behind = float((weights * kernels).sum()) ** 2 / float((weights * kernels**2).sum())
+        return np.asarray(log_mean + np.log(np.maximum(rng.gamma(behind, 1 / behind, size), 1e-300)))
 
     def summary(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
         """Return a row for each class: the bandwidth and the number of values."""

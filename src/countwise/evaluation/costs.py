@@ -75,6 +75,10 @@ def decide(estimator: Any, X: Any = None, *, cost: Any = None, classes: Any = No
                 "classes applies to an array of probabilities; a fitted classifier has its own classes.",
                 hint="drop classes.",
             )
+        if not hasattr(estimator, "classes_"):
+            from sklearn.exceptions import NotFittedError
+
+            raise NotFittedError(f"This {type(estimator).__name__} has no classes because it is not fitted yet.")
         labels = np.asarray(estimator.classes_)
         found, proba = predicted_by(estimator, X)
         places = {plain(c): i for i, c in enumerate(labels)}

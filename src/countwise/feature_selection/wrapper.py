@@ -16,6 +16,7 @@ from countwise.feature_selection.subset_search import FoundSubset, SubsetScorer,
 from countwise.naive_bayes.model import NaiveBayesClassifier
 from countwise.progress import bar
 from countwise.sources.labelled_table import labelled
+from countwise.splits import checked_splits
 from countwise.working import Grid
 
 __all__ = ["WrapperSelector"]
@@ -248,4 +249,4 @@ def _splits(cv: Any, model: Any, n_rows: int, y: NDArray[Any], groups: Any) -> l
         raise OptionError(f"cv cannot split the {n_rows} rows: {error}") from None
     if not splits:
         raise OptionError("cv has no folds; at least one is needed.")
-    return splits
+    return checked_splits(splits, n_rows)

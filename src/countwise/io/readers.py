@@ -223,8 +223,10 @@ def _missing(missing: Iterable[str]) -> frozenset[str]:
 
 def _types(types: Mapping[str, str] | None) -> dict[str, str]:
     """Return the given types of columns after checking them."""
+    if not isinstance(types, Mapping | None):
+        raise ReadError(f"types must be a mapping of column to type, not {types!r}.", hint="pass {'code': 'text'}.")
     found = dict(types or {})
-    wrong = next((name for name, given in found.items() if given not in FIELD_TYPES), None)
+    wrong = next((n for n, given in found.items() if not isinstance(given, str) or given not in FIELD_TYPES), None)
     if wrong is not None:
         raise ReadError(
             f"The type of column {wrong!r} must be one of {listed(FIELD_TYPES)}, not {found[wrong]!r}.",

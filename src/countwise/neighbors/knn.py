@@ -14,7 +14,7 @@ from countwise._typing import Floats
 from countwise.base.protocol import Classifier, Regressor
 from countwise.data.cells import one_row
 from countwise.data.frames import Frame
-from countwise.errors import NumberIn, OptionError, check_settings, did_you_mean
+from countwise.errors import NumberIn, OptionError, check_settings, did_you_mean, printable
 from countwise.neighbors.base import InstanceModel
 from countwise.neighbors.layout import FoundNeighbors
 from countwise.neighbors.working import NeighborWorking
@@ -169,7 +169,7 @@ class NeighborModel(InstanceModel):
         n = self.n_neighbors_
         head = f"{self._training_size}; {self.target_.name}: predicted from "
         lines = str(self.metric_.parts_).split("\n")[: _SHOWN + 1]
-        return "\n".join([f"{head}{n} neighbor{'s' * (n != 1)}", *(f"  {line}" for line in lines)])
+        return printable("\n".join([f"{head}{n} neighbor{'s' * (n != 1)}", *(f"  {line}" for line in lines)]))
 
     def tables(self) -> dict[str, Grid]:
         """Return the fitted metric, and the scores of the numbers of neighbors, as tables.

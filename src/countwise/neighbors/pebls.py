@@ -159,7 +159,7 @@ class PEBLSClassifier(NeighborsClassifier):
         self._penalties = None
         for _ in range(int(self.passes)):
             used, right = self._reliability()
-            self._penalties = used / right
+            self._penalties = np.round(used / right, 12)  # equal rows keep equal weights, in any order of summation
         self._used, self._right = used, right
         self.exemplar_weights_ = (used / right)[self._in_given_order()]
 

@@ -24,8 +24,9 @@ from countwise.errors import OptionError, check_settings, listed
 from countwise.measures import mvdm
 from countwise.neighbors.metric import DistanceMetric
 from countwise.tallies import Counts, Moments, Values
+from countwise.tallies.moments import LEAST_SIZE, too_small
 from countwise.working import Grid, Section, Working
-from countwise.working.numbers import number
+from countwise.working.numbers import cell, number
 from countwise.working.steps import Factor, Step
 from countwise.working.text import columns as classes_shown
 
@@ -62,12 +63,14 @@ class ClassCenters:
     def _of_moments(self, tally: Moments) -> CenterDensity:
         n, mean, m2 = tally.triple
         total, middle, overall = tally.overall
+        _refuse_tiny(tally.of.name, mean[n > 0])
         scale = self._scale(self._deviation(float(overall), float(total)))
         means = np.where(n > 0, mean, middle)
         return CenterDensity(tally.of, means, n, float(m2.sum()) / scale**2, scale, self)
 
     def _of_values(self, tally: Values) -> CenterDensity:
         pooled, pooled_weights = tally.pooled
+        _refuse_tiny(tally.of.name, pooled)
         n = np.array([float(weights.sum()) for _, weights in tally.filled])
         away, centers = 0.0, []
         for values, weights in tally.filled:
@@ -122,6 +125,12 @@ class ClassCenters:
 
     def _scale(self, deviation: float) -> float:
         return float(deviation) if self.scaled and deviation > 0 else 1.0
+
+
+def _refuse_tiny(name: str, values: Floats) -> None:
+    """Raise an error for numbers so small that they lose digits."""
+    if 0 < np.abs(values).max(initial=0.0) < LEAST_SIZE:
+        raise too_small(name, LEAST_SIZE)
 
 
 def _median_code(counts: Floats) -> float:
@@ -208,7 +217,7 @@ class CenterDensity(Density):
         """Return a center or a value as text; "?" if every value is missing."""
         if isinstance(self.of, Nominal) and not self.of.values:
             return "?"
-        return str(self.of.values[int(code)]) if isinstance(self.of, Nominal) else number(float(code))
+        return str(self.of.values[int(code)]) if isinstance(self.of, Nominal) else cell(float(code))
 
     def steps(self, name: str, column: NDArray[Any], shown: str) -> list[Step]:
         """Return the step with the factor of each class at the value."""

@@ -20,7 +20,7 @@ from countwise.data.frames import Frame
 from countwise.data.output import rows_of
 from countwise.data.schema import Schema
 from countwise.data.table import Table
-from countwise.errors import OptionError, did_you_mean
+from countwise.errors import OptionError, did_you_mean, printable
 from countwise.jsonfile import numbers
 from countwise.sources import Memory
 from countwise.working import Account, Grid, Section
@@ -108,7 +108,11 @@ class RoteClassifier(Classifier, RowModel):
 
     def _check_settings(self) -> None:
         options = ("majority", "abstain")
-        valid = self.otherwise in options if isinstance(self.otherwise, str) else hasattr(self.otherwise, "fit")
+        valid = (
+            self.otherwise in options
+            if isinstance(self.otherwise, str)
+            else (hasattr(self.otherwise, "fit") and not isinstance(self.otherwise, type))
+        )
         if not valid:
             raise OptionError(
                 f"otherwise must be 'majority', 'abstain' or a classifier, not {self.otherwise!r}.",
@@ -349,7 +353,7 @@ class RoteClassifier(Classifier, RowModel):
         """
         self._check_fitted()
         head = f"{self._training_size}; {self.target_.name}: "
-        return f"{head}{self.n_different_} distinct rows stored"
+        return printable(f"{head}{self.n_different_} distinct rows stored")
 
     def tables(self) -> dict[str, Grid]:
         """Return the number of rows and of distinct rows as a table.

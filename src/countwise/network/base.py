@@ -18,7 +18,8 @@ from countwise.data.frames import Frame
 from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.engines.gather import target_of
-from countwise.errors import SEED, TableError, TooFewRows, check_number, check_settings, check_value
+from countwise.errors import SEED, TableError, TooFewRows, check_number, check_settings, check_value, printable
+from countwise.jsonfile import numbers
 from countwise.network import inspection, queries
 from countwise.network.blueprint import Blueprint, GivenTable, has_missing, is_empty
 from countwise.network.editing import Editor
@@ -306,6 +307,7 @@ class NetworkModel(TallyModel):
     def _revive(self, state: Mapping[str, Any]) -> None:
         if isinstance(self.structure, str) and self.structure in BY_INFORMATION:
             self.criterion = None  # files of earlier versions hold a default here that no search uses
+        check_network(self)
         self._known_target = bool(state.get("known", True))
         if state.get("library") in (*_FRAMES, "mapping"):
             self._library = state["library"]
@@ -314,8 +316,13 @@ class NetworkModel(TallyModel):
         distributions = choose_distributions(self, graph, self.schema_)
         distributions |= dict.fromkeys(cuts, binning_rule(self))
         self._blueprint = Blueprint(graph, cuts, distributions, self._latent(), self.smoothing, self._class_is_node)
-        tried = [(str(p), str(c), float(g), bool(t)) for p, c, g, t in state["tried"]]
-        self.found_ = None if state["score"] is None else FoundStructure(graph, float(state["score"]), tried)
+        gains = numbers([g for _, _, g, _ in state["tried"]], "the gains of the arcs", (None,)).tolist()
+        tried = [(str(p), str(c), float(g), bool(t)) for (p, c, _, t), g in zip(state["tried"], gains, strict=True)]
+        self.found_ = (
+            None
+            if state["score"] is None
+            else FoundStructure(graph, float(numbers([state["score"]], "the score", (1,))[0]), tried)
+        )
         terms = self._blueprint.terms(self.schema_, self.target_)
         attributes = {self.target_.name: self.target_, **{term.key: term.of for term in terms}}
         data = state["tallies"]
@@ -325,7 +332,11 @@ class NetworkModel(TallyModel):
         }
         check_tallies(self.tallies_, blank_tallies(terms, self.target_))
         em = state["em"]
-        self.em_ = None if em is None else Learned(self.tallies_, [float(v) for v in em[0]], float(em[1]))
+        if em is not None:
+            likelihoods, moved = numbers(em[0], "the log-likelihoods", (None,)), numbers([em[1]], "the change", (1,))
+            self.em_ = Learned(self.tallies_, likelihoods.tolist(), float(moved[0]))
+        else:
+            self.em_ = None
         self._estimate()
 
     def remove_arc(self, parent: str, child: str, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -573,7 +584,7 @@ class NetworkModel(TallyModel):
         if self.found_ is not None:
             head += f", {_SCORE_NAMES[self.criterion or 'bic']} {self.found_.score:.6g}"
         lines = [head, "  missing values estimated by EM"] if self.em_ is not None else [head]
-        return "\n".join([*lines, *(f"  {line}" for line in inspection.arc_lines(self.graph_)[:40])])
+        return printable("\n".join([*lines, *(f"  {line}" for line in inspection.arc_lines(self.graph_)[:40])]))
 
     def tables(self) -> dict[str, Grid]:
         """Return the CPT or the parameters of every node; see `cpt`.

@@ -121,7 +121,8 @@ def independence_test(net: Net, table: Table, one: str, other: str, given: str |
 
 def sensitivity_grid(net: Net, queried: str, value: Any, evidence: Mapping[str, Any]) -> Grid:
     """Return the derivative of P(queried = value | evidence) with respect to each CPT entry, the largest first."""
-    net.graph.known(queried)
+    if len(net.graph.known(queried)) != 1 or not isinstance(queried, str):
+        raise OptionError(f"node must be the name of a node, not {queried!r}.")
     if queried not in net.tables:
         raise OptionError(f"Node {queried!r} is numeric; sensitivity needs a nominal node.")
     rows: list[tuple[str, str, float, float]] = []

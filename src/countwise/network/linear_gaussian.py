@@ -137,7 +137,7 @@ def _line(scatter: Floats, p: int) -> Floats:
     if not p:
         return np.empty(0)
     scale = np.sqrt(np.maximum(np.diag(scatter)[:p], 1e-300))
-    within = scatter[:p, :p] / np.outer(scale, scale)
+    within = scatter[:p, :p] / scale[:, None] / scale  # the product of two scales may underflow
     return np.asarray(np.linalg.pinv(within, rcond=1e-12, hermitian=True) @ (scatter[:p, p] / scale) / scale)
 
 

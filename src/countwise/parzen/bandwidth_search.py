@@ -16,6 +16,7 @@ from countwise.distributions.bandwidths import RULES, bandwidth_of, golden, leas
 from countwise.errors import NumberIn, OptionError, TooFewRows, did_you_mean, listed, warn
 from countwise.parzen.product_kernel import CANONICAL, ProductKernelDensity
 from countwise.splits import splits_of
+from countwise.tallies.moments import LEAST_SIZE, too_small
 from countwise.tallies.values import row_weight, squared_weights
 
 __all__ = ["HELD_OUT", "bandwidths_of", "check_bandwidth", "folds_of", "held_out", "rule_of", "train"]
@@ -125,6 +126,8 @@ def _by_rule(density: ProductKernelDensity, j: int, rule: Any, numbers: int) -> 
             raise OptionError(f"The bandwidth of {a.name!r} must be above 0, not {rule!r}.")
         return float(rule)
     values, counts = _distinct(density, j)
+    if len(values) and 0 < max(-values[0], values[-1]) < LEAST_SIZE:
+        raise too_small(a.name, LEAST_SIZE)
     bandwidth = bandwidth_of("silverman" if rule in HELD_OUT else rule, values, counts)
     # Silverman's rule in d dimensions: n^(-1/(d+4)) instead of n^(-1/5)
     return bandwidth * CANONICAL[density.kernels[j]] * density.n ** (0.2 - 1 / (4 + numbers))

@@ -18,7 +18,7 @@ from countwise.parzen.bandwidth_search import HELD_OUT, LEAST, bandwidths_of, fo
 from countwise.parzen.product_kernel import KERNELS, ProductKernelDensity
 from countwise.tallies import Rows
 from countwise.working.latex import text_latex
-from countwise.working.numbers import number
+from countwise.working.numbers import cell, number
 from countwise.working.steps import Factor
 
 __all__ = ["Parzen", "ParzenJointDensity", "kernel_of", "written"]
@@ -163,4 +163,4 @@ def written(a: Attribute, value: float) -> str:
     """Return a value as text; '?' if it is missing."""
     if np.isnan(value):
         return "?"
-    return str(a.values[int(value)]) if isinstance(a, Nominal) else number(float(value))
+    return str(a.values[int(value)]) if isinstance(a, Nominal) else cell(float(value))

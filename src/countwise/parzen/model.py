@@ -30,8 +30,9 @@ from countwise.errors import (
     check_value,
     did_you_mean,
     listed,
+    printable,
 )
-from countwise.parzen.bandwidth_search import HELD_OUT, check_bandwidth, folds_of, held_out, rule_of, train
+from countwise.parzen.bandwidth_search import HELD_OUT, LEAST, check_bandwidth, folds_of, held_out, rule_of, train
 from countwise.parzen.density import Parzen, ParzenJointDensity, kernel_of, written
 from countwise.parzen.product_kernel import ProductKernelDensity
 from countwise.parzen.working import by_columns, columns_section, rows_section
@@ -493,8 +494,10 @@ class ParzenDensity(TallyModel):
             tried = np.atleast_1d(np.asarray(bandwidths, dtype=np.float64))
         except (TypeError, ValueError):
             tried = np.empty(0)
-        if tried.ndim != 1 or not len(tried) or not (np.isfinite(tried) & (tried > 0)).all():
-            raise OptionError(f"bandwidths must be a list of finite numbers above 0, not {bandwidths!r}.")
+        if tried.ndim != 1 or not len(tried) or not (np.isfinite(tried) & (tried >= LEAST)).all():
+            raise OptionError(
+                f"bandwidths must be a list of finite numbers above 0 (at least {LEAST:g}), not {bandwidths!r}."
+            )
         return tried
 
     def _curve(self, tried: Floats, folds: Any) -> Grid:
@@ -529,7 +532,7 @@ class ParzenDensity(TallyModel):
         """
         lines = str(self.tables()["bandwidths"]).split("\n")[:13]
         head = f"{self._training_size}: a density"
-        return "\n".join([head, *(f"  {line}" for line in lines)])
+        return printable("\n".join([head, *(f"  {line}" for line in lines)]))
 
     def tables(self) -> dict[str, Grid]:
         """Return the bandwidths, and the curve of likelihoods that they were chosen from, as tables.

@@ -108,7 +108,7 @@ class ProductKernelDensity:
         """The total weight of the rows."""
         return float(self.weights.sum())
 
-    @property
+    @lazy
     def kernel_codes(self) -> NDArray[np.uint8]:
         """The code of each column's kernel."""
         codes = [

@@ -137,7 +137,7 @@ def _pair(frame: Frame, attributes: Any) -> tuple[str, str]:
         if isinstance(given, int | np.integer) and not isinstance(given, bool) and not frame.named:
             if not 0 <= given < len(frame.columns):
                 raise OptionError(f"X has no column {given}: positions go from 0 to {len(frame.columns) - 1}.")
-        elif given not in frame.columns:
+        elif not isinstance(given, str) or given not in frame.columns:
             hint = did_you_mean(given, frame.columns) or f"choose among {listed(frame.columns)}."
             raise OptionError(f"attributes refers to column {given!r}, but X has no such column.", hint=hint)
     first, second = (_name(frame, given) for given in attributes)

@@ -43,6 +43,19 @@ class PatternMoments(NamedTuple):
 
         return PatternMoments(*_each(moved, self))
 
+    def with_constant(self, place: int, value: float) -> PatternMoments:
+        """Return the moments with one component that has the same value in every row."""
+
+        def cleared(square: Floats) -> Floats:
+            square = square.copy()
+            square[:, place, :] = square[:, :, place] = 0.0
+            return square
+
+        mean = self.mean.copy()
+        mean[:, place] = np.where(self.n > 0, value, 0.0)
+        higher = None if self.higher is None else (cleared(self.higher[0]), cleared(self.higher[1]))
+        return PatternMoments(self.n, mean, None if self.scatter is None else cleared(self.scatter), higher)
+
     def to_list(self) -> list[Any]:
         """Return nested lists."""
         return _each(np.ndarray.tolist, self)

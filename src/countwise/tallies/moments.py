@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
-from countwise._typing import Floats
+from countwise._typing import Flags, Floats
 from countwise.data.attributes import Nominal
 from countwise.data.columns import refuse_infinity
 from countwise.data.table import Table
@@ -22,6 +22,7 @@ from countwise.tallies._base import BLOCK, DUST, LARGEST, ClassTally, Progress, 
 __all__ = ["Moments", "Seen", "seen_in"]
 
 TINY, HUGE = 1e-145, 1e153  # squares of smaller numbers lose precision, those of larger ones overflow
+LEAST_SIZE = 1e-280  # numbers that are all smaller lose digits when they are scaled
 BLUR = 0.5 * float(np.finfo(float).eps)  # a smaller deviation, as a fraction of the mean, is a rounding error
 WORN_BLUR = 16 * BLUR  # the same after most of the data was forgotten
 
@@ -208,10 +209,14 @@ class Moments(ClassTally):
     def __sub__(self, other: Self) -> Self:
         given, of = self._joined(other)
         before = self._over(given, of)
-        left = n, _, m2 = unmerge(before, other._over(given, of))
+        removed = other._over(given, of)
+        n, mean, m2 = unmerge(before, removed)
         refuse_negative(n, f"the number of values of {self.of.name!r}")
         worn = self.worn or bool(((n > 1) & (m2 < 1e-9 * before[2])).any())
-        return self._with(given, of, left, worn=worn)
+        blur = subtraction_error(before, removed, n)
+        if is_constant(n, mean, m2, blur):
+            mean, m2 = np.where(n > 0, mean[np.argmin(np.where(n > 0, blur, np.inf))], 0.0), np.zeros_like(m2)
+        return self._with(given, of, (n, mean, m2), worn=worn)
 
     def _over(self, given: Nominal, of: Any) -> Triple:
         n, mean, m2 = (relaid(part, 0, self.given, given) for part in self.triple)
@@ -346,6 +351,12 @@ def unmerge(whole: Triple, part: Triple) -> Triple:
     """Return the moments of the remaining rows: the inverse of `merge`."""
     n = whole[0] - part[0]
     left = n > 0
+    with np.errstate(over="ignore", invalid="ignore"):  # as in `merge`
+        return (n, *_remaining(whole, part, n, left))
+
+
+def _remaining(whole: Triple, part: Triple, n: Floats, left: Flags) -> tuple[Floats, Floats]:
+    """Return the mean and the sum of squared deviations of the n remaining rows of each class."""
     ratio = np.divide(part[0], n, out=np.zeros_like(n), where=left)
     mean = np.where(left, whole[1] + (whole[1] - part[1]) * ratio, 0.0)
     # a rounding error becomes 0
@@ -353,8 +364,25 @@ def unmerge(whole: Triple, part: Triple) -> Triple:
     delta = part[1] - mean
     fraction = np.divide(part[0], whole[0], out=np.zeros_like(n), where=whole[0] > 0)
     m2 = np.where(left, whole[2] - part[2] - delta * delta * n * fraction, 0.0)
-    m2 = np.where(m2 < DUST * whole[2], 0.0, m2)
-    return n, mean, m2
+    return mean, np.where(m2 < DUST * whole[2], 0.0, m2)
+
+
+def subtraction_error(whole: Triple, part: Triple, n: Floats) -> Floats:
+    """Return how far the means of the n remaining rows may be off by rounding."""
+    ratio = np.divide(part[0], n, out=np.zeros_like(n), where=n > 0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        reach = np.abs(whole[1]) + np.abs(whole[1] - part[1]) * ratio
+    return WORN_BLUR * np.where(part[0] > 0, reach, 0.0)
+
+
+def is_constant(n: Floats, mean: Floats, m2: Floats, blur: Floats) -> bool:
+    """Return whether all remaining values are equal up to the error of the means, and some mean has an error."""
+    known = n > 0
+    if not known.any() or not blur.any():
+        return False
+    error = float(blur[known].max())
+    with np.errstate(over="ignore"):
+        return bool(np.ptp(mean[known]) <= error and (m2[known] <= n[known] * error**2).all())
 
 
 def _gather(
@@ -382,10 +410,11 @@ def _refuse_infinity(mean: Any, m2: Any, names: Sequence[str], columns: Sequence
         raise too_large(names[j])
 
 
-def too_small(name: str) -> TableError:
-    """Return the error for numbers whose squares underflow."""
+def too_small(name: str, limit: float = TINY) -> TableError:
+    """Return the error for numbers whose squares, or whose own last digits, underflow."""
+    what = "their squares underflow" if limit == TINY else "they lose digits"
     return TableError(
-        f"The numbers of {name!r} are too small: their squares underflow (below about 1e-145).",
+        f"The numbers of {name!r} are too small: {what} (below about {limit:g}).",
         hint="rescale the column.",
     )
 

@@ -24,7 +24,7 @@ from countwise.errors import TableError
 from countwise.jsonfile import numbers
 from countwise.tallies._base import BLOCK, LARGEST, ClassTally, Progress, refuse_negative
 from countwise.tallies._cells import PatternMoments, merged, nothing, subtracted_moments
-from countwise.tallies.moments import merge, too_large
+from countwise.tallies.moments import is_constant, merge, subtraction_error, too_large
 
 __all__ = ["Scatter", "margins_of"]
 
@@ -283,11 +283,19 @@ class Scatter(ClassTally):
                 total[key] = rest
         left = self._with(given, of, (total,))
         # if the sum of squares of a component is tiny compared to its previous value, its digits are lost
-        (n, _, after), (_, _, whole_m2) = left.margins(), self._with(given, of, (whole,)).margins()
+        whole_moments, (n, mean, after) = self._with(given, of, (whole,)).margins(), left.margins()
         numeric = np.repeat([not isinstance(a, Nominal) for a in of.attributes], of.widths)
-        lost = bool(((n > 1) & (after < 1e-9 * whole_m2) & numeric).any())
+        lost = bool(((n > 1) & (after < 1e-9 * whole_moments[2]) & numeric).any())
         lost = lost or not all(_is_scatter(cells.scatter) for cells in total.values())
-        return replace(left, worn=self.worn or lost)
+        blur = subtraction_error(whole_moments, self._with(given, of, (dict(removed),)).margins(), n)
+        for j in np.flatnonzero(numeric).tolist():
+            if is_constant(n[:, j], mean[:, j], after[:, j], blur[:, j]):
+                value = float(mean[np.argmin(np.where(n[:, j] > 0, blur[:, j], np.inf)), j])
+                for key, cells in total.items():
+                    present = self._present(key)[of.owners]
+                    if present[j]:
+                        total[key] = cells.with_constant(int(np.count_nonzero(present[:j])), value)
+        return replace(self._with(given, of, (total,)), worn=self.worn or lost)
 
     def _over(self, given: Nominal, of: Vector) -> tuple[Patterns]:
         """Return the moments for other domains: the component of a new value is 0 in each row."""

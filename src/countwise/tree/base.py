@@ -22,7 +22,7 @@ from countwise.data.text import Text
 from countwise.engines.execute import executed
 from countwise.engines.gather import EnginePart
 from countwise.engines.relation import Relation
-from countwise.errors import SEED, CountwiseError, OptionError, check_flag, check_number, check_settings
+from countwise.errors import SEED, CountwiseError, OptionError, check_flag, check_number, check_settings, printable
 from countwise.io.paths import is_paths
 from countwise.scoring.sql import choice_expression, choice_query
 from countwise.scoring.tree import chosen
@@ -283,7 +283,7 @@ class TreeModel(FeatureModel):
         size = f"a tree of {leaves} leaves, {self.get_depth()} deep"
         drawing = self.draw(max_depth=None if leaves <= _SUMMARY_LEAVES else 2).split("\n")[:_SUMMARY_LINES]
         head = f"{self._training_size}; {self.target_.name}: {size}"
-        return "\n".join([head, *(f"  {line}" for line in drawing)])
+        return printable("\n".join([head, *(f"  {line}" for line in drawing)]))
 
     def tables(self) -> dict[str, Grid]:
         """Return the fitted model as tables.

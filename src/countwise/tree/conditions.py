@@ -16,7 +16,7 @@ from countwise.errors import printable
 from countwise.tree.features import Feature
 from countwise.tree.nodes import Tree
 
-__all__ = ["Condition", "condition_of", "conditions_to", "range_condition", "with_branch"]
+__all__ = ["Condition", "condition_of", "conditions_to", "range_condition", "with_branch", "written_limit"]
 
 _MOST_NAMED = 4  # values of a set that are shown
 
@@ -69,10 +69,10 @@ class Condition:
             if values is not None:
                 return f"{name} {one} {_set(values)}" if len(values) == 1 else f"{name} {several} {{{_set(values)}}}"
         if self.low is None:
-            return f"{name} is not missing" if self.high is None else f"{name} <= {_written(self.high)}"
+            return f"{name} is not missing" if self.high is None else f"{name} <= {written_limit(self.high)}"
         if self.high is None:
-            return f"{name} > {_written(self.low)}"
-        return f"{_written(self.low)} < {name} <= {_written(self.high)}"
+            return f"{name} > {written_limit(self.low)}"
+        return f"{written_limit(self.low)} < {name} <= {written_limit(self.high)}"
 
     @property
     def short(self) -> str:
@@ -80,7 +80,7 @@ class Condition:
         if self.missing:
             return "missing"
         if self.low is not None and self.high is not None:
-            return f"({_written(self.low)}, {_written(self.high)}]"
+            return f"({written_limit(self.low)}, {written_limit(self.high)}]"
         return str(self).removeprefix(f"{self._name} ").removeprefix("= ")
 
     def holds(self, column: NDArray[Any], feature: Feature) -> Flags:
@@ -117,7 +117,7 @@ class Condition:
         return plain | {name: x for name, x in (("low", self.low), ("high", self.high)) if x is not None}
 
 
-def _written(limit: float) -> str:
+def written_limit(limit: float) -> str:
     """Format a threshold as in the labels of bins."""
     return labels(np.array([limit]))[0].removeprefix("<= ")
 

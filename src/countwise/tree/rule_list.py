@@ -16,7 +16,7 @@ from countwise.data.attributes import Nominal
 from countwise.data.table import Table
 from countwise.distributions import smoothing_of
 from countwise.engines.execute import executed
-from countwise.errors import SEED, OptionError, check_number, check_settings
+from countwise.errors import SEED, OptionError, check_number, check_settings, printable
 from countwise.jsonfile import plain_value
 from countwise.scoring.sql import rule_query
 from countwise.scoring.tree import ruled
@@ -497,7 +497,7 @@ class RuleClassifier(Classifier, FeatureModel):
         head = f"{self._training_size}; {self.target_.name}: {n} rules"
         lines = [f"  {line}" for line in str(self.rules_).split("\n")[:_SHOWN]]
         more = [f"  … and {n + 1 - _SHOWN} more"] if n + 1 > _SHOWN else []
-        return "\n".join([head, *lines, *more])
+        return printable("\n".join([head, *lines, *more]))
 
     def tables(self) -> dict[str, Grid]:
         """Return the fitted model as tables.

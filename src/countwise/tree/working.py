@@ -9,12 +9,12 @@ import numpy as np
 
 from countwise.data.table import Table
 from countwise.distributions import smoothing_of
-from countwise.tree.conditions import condition_of, conditions_to
+from countwise.tree.conditions import condition_of, conditions_to, written_limit
 from countwise.tree.features import Feature, columns_of
 from countwise.tree.growth.criteria import Criterion
 from countwise.tree.nodes import Landing, Tree, first_best
 from countwise.working import Account, Grid, Section
-from countwise.working.numbers import number, percent
+from countwise.working.numbers import cell, number, percent
 
 __all__ = ["TreeWorking", "drawn"]
 
@@ -173,7 +173,7 @@ class TreeWorking:
         if self.model.numeric == "ranges" and (feature.ordinal or not feature.nominal):
             return "ranges"
         if not np.isnan(cut):
-            return f"at {number(cut)}"
+            return f"at {written_limit(cut)}"
         if feature.ordinal:
             return "in order"
         return _STRATEGIES[self.model.nominal]
@@ -196,7 +196,7 @@ class TreeWorking:
                 return f"{feature.name} {why}: the branch with the most rows, {condition}"
             if feature.nominal:
                 return str(condition)
-            return f"{condition}: the value is {number(float(column[0]))}"
+            return f"{condition}: the value is {cell(float(column[0]))}"
         fractions = self.tree.fractions(self.model._node_weights)
         parts = [f"{condition_of(self.tree, self.features, c).short} {number(float(fractions[c]))}" for c in below]
         return f"{feature.name} is missing, so the row goes down every branch, in fractions: {', '.join(parts)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from countwise.errors import printable
 from countwise.working.grid import Grid
 from countwise.working.markup import escape
 
@@ -166,7 +167,7 @@ class Account:
         Note: All rows are equally near.
         """
         sections = (section.text(width) for section in self.sections)
-        return "\n\n".join([self.answer, *sections, *(f"Note: {note}" for note in self.notes)])
+        return printable("\n\n".join([self.answer, *sections, *(f"Note: {note}" for note in self.notes)]))
 
     def latex(self) -> str:
         r"""Return the working as LaTeX; the document must load amsmath.
