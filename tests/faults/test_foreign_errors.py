@@ -5,12 +5,15 @@ from __future__ import annotations
 import datetime
 import math
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 import scipy.sparse
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score, r2_score
 
 import countwise as cw
@@ -382,3 +385,87 @@ def test_arcs_between_texts_are_not_learned_from_missing_values():
         model.fit(table, Y)
     except CountwiseError as error:
         assert "text" in str(error)  # noqa: PT017 - another version may learn it
+
+
+# -- found by independent checks ---------------------------------------------------------------------------------
+
+AB = {"a": [1.0, 2.0, 4.0, 3.0, 7.0, 9.0, 5.0, 6.0], "b": [2.0, 1.0, 5.0, 3.0, 6.0, 8.0, 4.0, 7.0]}
+PQ = list("ppqqpqpq")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: cw.read(__file__, types=True),
+        lambda: cw.WrapperSelector(cv=["zz"]).fit(AB, PQ),
+        lambda: cw.WrapperSelector(cv={"zz": 1}).fit(AB, PQ),
+        lambda: cw.RoteClassifier(otherwise=cw.TreeClassifier).fit(AB, PQ),
+        lambda: cw.ParzenDensity().fit({"a": AB["a"]}).bandwidth_curve([5e-324]),
+        lambda: cw.compare(AB, PQ, cv=np.array([[1, 2]])),
+        lambda: cw.plots.compare_boundaries(cw.NaiveBayesClassifier(), AB, PQ, attributes=[["a", "b"], ["b", "a"]]),
+        lambda: cw.BayesNetwork("hill_climb").fit({"u": PQ, "v": PQ[::-1]}).sensitivity(pd.DataFrame(), "u"),
+    ],
+)
+def test_a_wrong_argument_is_an_error_of_countwise(call: Callable[[], object]) -> None:
+    with pytest.raises(CountwiseError):
+        call()
+
+
+def test_decisions_need_a_fitted_model() -> None:
+    with pytest.raises(NotFittedError):
+        cw.evaluation.decide(cw.NaiveBayesClassifier(), AB, cost={"fn": 1})
+
+
+@pytest.mark.parametrize("rule", ["kernel", cw.Kernel("scott"), "auto"])
+def test_an_interval_far_from_all_rows_is_an_interval(rule: object) -> None:
+    model = cw.NaiveBayesClassifier(rule).fit({"x": np.arange(8.0)}, list("aabbaabb"))
+    for x in (54.0, 60.0, 66.0, 1e6):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", cw.errors.DataWarning)
+            ends = model.predict_interval({"x": [x]})
+            model.explain({"x": [x]})
+        assert np.isfinite(ends).all()
+        assert (ends[..., 0] <= ends[..., 1]).all()
+
+
+def test_many_small_classes_with_kernels_and_automatic_distributions() -> None:
+    x = np.random.default_rng(0).normal(size=600)
+    kernels = cw.NaiveBayesClassifier("kernel").fit({"x": x}, [f"c{i % 300}" for i in range(600)])
+    assert kernels.explain({"x": x[:1]}).text()
+    assert len(cw.NaiveBayesClassifier("auto").fit({"x": x}, [f"c{i % 300}" for i in range(600)]).classes_) == 300
+
+
+@pytest.mark.parametrize(
+    "make", [cw.NeighborsClassifier, cw.TreeClassifier, cw.RoteClassifier, cw.ParzenClassifier, cw.PEBLSClassifier]
+)
+def test_a_missing_duration_is_no_class(make: Callable[[], Any]) -> None:
+    day = datetime.timedelta(1)
+    y = pd.Series([day, 2 * day, None, day])
+    with pytest.warns(DataWarning, match="1 of 4 rows were skipped"):
+        model = make().fit({"x": list("uvuv")}, y)
+    assert len(model.classes_) == 2
+    assert model.n_rows_ == 3
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        cw.TreeClassifier,
+        cw.RuleClassifier,
+        cw.NeighborsClassifier,
+        cw.PEBLSClassifier,
+        cw.RoteClassifier,
+        cw.NaiveBayesClassifier,
+        cw.PrototypeClassifier,
+    ],
+)
+def test_names_and_classes_cannot_command_a_terminal(make: Callable[[], Any]) -> None:
+    X = {"a\x1b[31m": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]}
+    model = make().fit(X, np.array(["p\x1b]0;x\x07", "q"] * 3))
+    shown = [
+        model.explain({k: v[:1] for k, v in X.items()}).text(),
+        model.summary(),
+        repr(model.schema_),
+        str(model.schema_),
+    ]
+    assert not any("\x1b" in text or "\x07" in text for text in shown)

@@ -24,6 +24,7 @@ from countwise import (
     PEBLSClassifier,
     PrototypeClassifier,
     TreeClassifier,
+    leave_one_out,
 )
 from countwise.errors import CountwiseError, CountwiseWarning, TableError
 
@@ -292,3 +293,54 @@ def test_rows_of_any_weight_can_be_forgotten(seed, w):
     np.testing.assert_allclose(whole.predict_proba(part), again.predict_proba(part), rtol=1e-9)
     with pytest.raises(TableError, match="not trained on"):
         again.forget(part, y[:12], sample_weight=2 * weights[:12])
+
+
+# -- a Gaussian and the size of the weights -------------------------------------------------------------------
+
+
+@some
+@given(
+    seed=st.integers(0, 1000),
+    w=st.sampled_from([0.5, 1 / 6, 1e-3, 1e-30, 1e-99]),
+    divisor=st.sampled_from(["n", "n-1"]),
+)
+def test_weights_that_sum_to_less_than_2_do_not_shrink_or_stretch_a_gaussian(seed, w, divisor):
+    rng = np.random.default_rng(seed)
+    x, y = rng.normal(size=6), np.array(list("ababab"))
+    rule = Gaussian(divisor=divisor)
+    found = NaiveBayesClassifier(rule).fit({"x": x}, y, sample_weight=np.full(6, w)).densities_["x"]
+    # two rows of equal weight have the divisor n / 2; the divisor n has no such limit
+    pairs = [np.sqrt(np.average((x[y == c] - x[y == c].mean()) ** 2) * (2 if divisor == "n-1" else 1)) for c in "ab"]
+    np.testing.assert_allclose(found.sd, pairs, rtol=1e-12)
+    left_out = leave_one_out(NaiveBayesClassifier(rule), {"x": x}, y, sample_weight=np.full(6, w)).predictions.proba
+    for i in range(6):
+        kept = np.arange(6) != i
+        again = NaiveBayesClassifier(rule).fit({"x": x[kept]}, y[kept], sample_weight=np.full(5, w))
+        np.testing.assert_allclose(left_out[i], again.predict_proba({"x": x[i : i + 1]})[0], rtol=1e-9)
+
+
+@some
+@given(seed=st.integers(0, 10_000), n=st.integers(6, 20), gone=st.integers(1, 3))
+def test_a_column_that_becomes_constant_by_forgetting_is_constant(seed, n, gone):
+    rng = np.random.default_rng(seed)
+    y = rng.choice(["a", "b"], n)
+    x = np.full(n, round(rng.normal(), 1))
+    x[:gone] = np.round(rng.normal(size=gone) * 5, 1)
+    table = {"x": x, "z": rng.integers(0, 9, n).astype(float)}
+    rest = {name: column[gone:] for name, column in table.items()}
+    asked = {"x": [1.3], "z": [4.0]}
+    for make in (
+        NaiveBayesClassifier,
+        PrototypeClassifier,
+        lambda: DiscriminantClassifier("diagonal"),
+        lambda: DiscriminantClassifier("spherical"),
+        lambda: BayesNetworkClassifier("naive"),
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                again = make().fit(rest, y[gone:]).predict_proba(asked)
+            except CountwiseError:
+                continue
+            model = make().fit(table, y).forget({name: column[:gone] for name, column in table.items()}, y[:gone])
+            np.testing.assert_allclose(model.predict_proba(asked), again, atol=1e-9)

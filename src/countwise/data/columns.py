@@ -209,7 +209,7 @@ def numbers_of(column: NDArray[Any], name: str) -> Floats:
     column = tidy(column, name) if column.dtype.kind == "O" else column
     if column.dtype.kind in "mM":
         return seconds_of(column)
-    if column.dtype.kind != "O":
+    if column.dtype.kind not in "OUS":
         with suppress(ValueError):
             return column.astype(np.float64)
     numbers = np.empty(len(column))
@@ -223,7 +223,10 @@ def number_of(value: Any, name: str, where: str, row: int | None = None) -> floa
     if is_missing(value):
         return float("nan")
     try:
-        return float(plain(value))
+        number = float(plain(value))
+        if isinstance(value, str) and (not value.isascii() or "_" in value):  # digits that no file or engine reads
+            raise ValueError
+        return number
     except (TypeError, ValueError, OverflowError):
         raise SchemaError(
             f"{name!r} is numeric, but {plain(value)!r} in {where} is not a number.",

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._cached import lazy
-from countwise.data.attributes import Nominal, Numeric
+from countwise.data.attributes import Count, Nominal, Numeric
 from countwise.data.columns import class_column
 from countwise.data.derived import AsGiven, CountBlock
 from countwise.data.frames import Frame, missing_columns, unused_name
@@ -93,6 +93,7 @@ class EnginePart:
         numeric = [a.name for a in schema.attributes if isinstance(a, Numeric)]
         look = relation.look(numeric, nominal)
         refuse_identifiers(look, schema, classes.rows)
+        relation.refuse_no_counts([a.name for a in schema.attributes if isinstance(a, Count)])
         frames = {name: relation.groups([*relation.given, name]) for name in nominal}
         schema = Schema(
             [a.learn(frames[a.name][0].columns[a.name]) if isinstance(a, Nominal) else a for a in schema.attributes]

@@ -181,7 +181,8 @@ def _products(
             x = nw.col(name).cast(nw.Float64)
             fresh[f"cw_d{j}"] = nw.when(x.is_finite()).then(x - float(shifts[j])).otherwise(0.0)
         else:
-            fresh[f"cw_d{j}"] = nw.when(nw.col(name) == value).then(1.0).otherwise(0.0)
+            (literal,) = relation.literals(name, [value], "a covariance")
+            fresh[f"cw_d{j}"] = nw.when(nw.col(name) == literal).then(1.0).otherwise(0.0)
     for i, name in enumerate(flags):
         x, dtype = nw.col(name), relation.dtypes[name]
         number = dtype.is_numeric() or dtype.is_temporal()

@@ -144,6 +144,30 @@ class Relation:
                 fresh[name] = nw.when(nw.col(name)).then(1.0).when(~nw.col(name)).then(0.0)
         return plan.with_columns(**fresh) if fresh else plan
 
+    def literals(self, name: str, values: Sequence[Any], what: str) -> list[Any]:
+        """Return the values of a nominal column as the engine can compare them with it."""
+        dtype = self.dtypes[name]
+        if dtype.is_temporal() or dtype.is_decimal():
+            raise RowsRefused(
+                f"{name!r} is nominal and has the dtype {dtype}, whose values {what} cannot compare in an engine.",
+                hint="convert the column to strings in the engine, or collect the rows into memory first.",
+            )
+        return [float(v) for v in values] if dtype.is_float() else list(values)
+
+    def refuse_no_counts(self, names: Sequence[str]) -> None:
+        """Raise an error if a column of counts has a value that is negative or not an integer."""
+        if not names:
+            return
+        x = {name: nw.col(name).cast(nw.Float64) for name in names}
+        wrong = {f"cw_n{j}": (x[n] < 0) | (x[n] != x[n].floor()) for j, n in enumerate(names)}
+        found = sums_of(self.known(), wrong)
+        for name, rows in zip(names, found.values(), strict=True):
+            if rows > 0:
+                raise SchemaError(
+                    f"{name!r} has {rows:,.0f} values that are negative or fractional; a count is an integer >= 0.",
+                    hint=f"pass types={{{name!r}: 'numeric'}}.",
+                )
+
     def known(self, plan: Any = None) -> Any:
         """Keep the rows with a target and a weight > 0."""
         plan = self.frame if plan is None else plan

@@ -120,6 +120,7 @@ def _learn_domains(relation: Relation, schema: Schema, n_rows: int, extents: dic
         refuse_identifiers(relation.look([], names), schema, n_rows)
     found: dict[str, Any] = {}
     for name in names:
+        relation.literals(name, [], "a tree")
         frame, _ = relation.groups([name])
         attribute = schema[name].learn(frame.columns[name])
         assert isinstance(attribute, Nominal)  # noqa: S101 - it stays nominal
@@ -157,7 +158,9 @@ class NodePaths:
         nodes: Indices,
         fractions: bool,  # whether rows with a missing value go down all branches
         numeric_target: bool,
+        literals: Callable[[str, Sequence[Any], str], list[Any]],  # see Relation.literals
     ) -> None:
+        self.literals = literals
         self.tree, self.features, self.has_missing, self.nodes = tree, features, has_missing, nodes
         self.depth = int(tree.depths[nodes[0]])
         self.passed = tree.passed(nodes.tolist())
@@ -229,7 +232,7 @@ class NodePaths:
         for value, branch in zip(attribute.values, self.tree.groups_of(k).tolist(), strict=False):
             if branch >= 0:
                 found.setdefault(branch, []).append(value)
-        return found
+        return {branch: self.literals(attribute.name, values, "a tree") for branch, values in found.items()}
 
     def _placed(self, k: int) -> Any:
         """Return the expression of whether a value is assigned to one branch; None if all values are."""
@@ -285,7 +288,10 @@ class _EngineGrowth(TableGrowth):
                 "memory first.",
             )
         fractions = self.settings.missing == "fractions"
-        paths = NodePaths(self.tree(), self.data.features, self.has_missing, nodes, fractions, self.criterion.numeric)
+        paths = NodePaths(
+            self.tree(), self.data.features, self.has_missing, nodes, fractions, self.criterion.numeric,
+            self.data.ready.relation.literals,
+        )  # fmt: skip
         return {c.index: self._weighed(self._table(c, paths, centers)) for c in self.columns}
 
     def _weighed(self, table: Floats) -> NDArray[Any]:
