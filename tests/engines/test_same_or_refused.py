@@ -85,7 +85,7 @@ def test_text_that_only_looks_like_a_time_is_missing_in_sqlite() -> None:
     model = NaiveBayesClassifier().fit({"t": [1.0, 2.0, 3.0, 4.0]}, list("aabb"))
     base = sqlite3.connect(":memory:")
     base.execute("CREATE TABLE r (t TEXT)")
-    odd = ["01:02", "01:02:03x", "1:02:03", "01:02:03.5.5", "31:02:03", "01:62:03", ""]
+    odd = ["01:02", "1:02:03", "31:02:03", "01:62:03", "a 01:02:03", ""]
     base.executemany("INSERT INTO r VALUES (?)", [(text,) for text in odd])
     found = np.array([row[-2:] for row in base.execute(model.to_sql("r", "sqlite"))][:4], dtype=float)
     np.testing.assert_allclose(found, 0.5)

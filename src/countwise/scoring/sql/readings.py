@@ -24,7 +24,10 @@ def as_double(d: Dialect, x: str, other: str = "NULL") -> str:
     if d.name == "sqlite":  # a comparison converts only text that is a number as a whole
         rest = "" if other == "NULL" else f" WHEN {x} IS NOT NULL THEN {other}"
         number = f"WHEN {x} = CAST({x} AS NUMERIC) THEN CAST({x} AS REAL)"
-        return f"CASE {number} WHEN {_is_sqlite_time(x)} THEN {_sqlite_time(x)}{rest} END"
+        # a time of day, for which SQLite has no type, as seconds
+        seconds = f"substr({x}, 1, 2) * 3600e0 + substr({x}, 4, 2) * 60e0 + substr({x}, 7)"
+        time = f"WHEN {x} GLOB '[0-2][0-9]:[0-5][0-9]:[0-5][0-9]*'"
+        return f"CASE {number}\n    {time}\n    THEN {seconds}{rest} END"
     matched = f"CASE WHEN {_matches(d, x, _NUMBER)} THEN {_from_text(d, x)} WHEN {x} IS NOT NULL THEN {other} END"
     if d.name == "duckdb" and other == "NULL":
         matched = f"TRY_CAST({x} AS DOUBLE)"
@@ -143,17 +146,6 @@ def _from_text(d: Dialect, x: str) -> str:
     if d.name == "postgres":
         return f"{x}::TEXT::FLOAT8"
     return f"TRY_CAST({x} AS DOUBLE)" if d.name == "duckdb" else f"TRY_CAST(CAST({x} AS STRING) AS DOUBLE)"
-
-
-def _is_sqlite_time(x: str) -> str:
-    """Return whether a cell is a time of day as ISO text, for which SQLite has no type."""
-    fraction = f"substr({x}, 9, 1) = '.' AND ltrim(substr({x}, 10), '0123456789') = ''"
-    return f"{x} GLOB '[0-2][0-9]:[0-5][0-9]:[0-5][0-9]*' AND (length({x}) = 8 OR {fraction})"
-
-
-def _sqlite_time(x: str) -> str:
-    """Return a time of day as seconds."""
-    return f"substr({x}, 1, 2) * 3600e0 + substr({x}, 4, 2) * 60e0 + CAST(substr({x}, 7) AS REAL)"
 
 
 def _sqlite_micros(x: str) -> str:
