@@ -443,7 +443,8 @@ class Discretizer(TableTransformer):
         WITH cw_cells AS (
           SELECT CASE WHEN cw_row."t" = CAST(cw_row."t" AS NUMERIC) THEN CAST(cw_row."t" AS REAL)
             WHEN cw_row."t" GLOB '[0-2][0-9]:[0-5][0-9]:[0-5][0-9]*'
-            THEN substr(cw_row."t", 1, 2) * 3600e0 + substr(cw_row."t", 4, 2) * 60e0 + substr(cw_row."t", 7) END AS cw_0,
+            THEN substr(cw_row."t", 1, 2) * 3600e0 + substr(cw_row."t", 4, 2) * 60e0 + substr(cw_row."t", 7)
+            END AS cw_0,
             cw_row."w" AS cw_1
           FROM "days" AS cw_row
         )

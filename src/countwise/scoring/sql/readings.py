@@ -27,7 +27,7 @@ def as_double(d: Dialect, x: str, other: str = "NULL") -> str:
         # a time of day, for which SQLite has no type, as seconds
         seconds = f"substr({x}, 1, 2) * 3600e0 + substr({x}, 4, 2) * 60e0 + substr({x}, 7)"
         time = f"WHEN {x} GLOB '[0-2][0-9]:[0-5][0-9]:[0-5][0-9]*'"
-        return f"CASE {number}\n    {time}\n    THEN {seconds}{rest} END"
+        return f"CASE {number}\n    {time}\n    THEN {seconds}{rest}\n    END"
     matched = f"CASE WHEN {_matches(d, x, _NUMBER)} THEN {_from_text(d, x)} WHEN {x} IS NOT NULL THEN {other} END"
     if d.name == "duckdb" and other == "NULL":
         matched = f"TRY_CAST({x} AS DOUBLE)"
