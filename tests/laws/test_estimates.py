@@ -344,3 +344,14 @@ def test_a_column_that_becomes_constant_by_forgetting_is_constant(seed, n, gone)
                 continue
             model = make().fit(table, y).forget({name: column[:gone] for name, column in table.items()}, y[:gone])
             np.testing.assert_allclose(model.predict_proba(asked), again, atol=1e-9)
+
+
+def test_leave_one_out_refuses_the_rows_whose_refit_is_refused():
+    a, b, y = [2.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0], [-0.5, 0.4, 1.3, 0.9, -0.7, -1.3, -0.6], list("aaabbbb")
+    model = DiscriminantClassifier("own", shrinkage="auto")
+    with pytest.raises(CountwiseError, match=r"is singular.*shrinkage=0\.1"):
+        model.fit({"a": a[1:], "b": b[1:]}, y[1:])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CountwiseWarning)
+        found = leave_one_out(model, {"a": a, "b": b}, y)
+    assert "leave-one-out over 7 rows; 3 failed" in str(found)

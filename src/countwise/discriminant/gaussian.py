@@ -207,6 +207,9 @@ def _shrunk(covariance: Floats, share: float) -> Floats:
     return (1 - share) * covariance + share * (np.trace(covariance) / d) * np.eye(d)
 
 
+_NOISELESS = 1e-9  # variance of a sample covariance, relative to its size, that may be a rounding error
+
+
 def _standardized(covariance: Floats, sd: Floats, constant: Flags) -> Floats:
     """Return the correlation matrix; 0 for the columns that are constant."""
     r = covariance / np.outer(sd, sd)
@@ -232,7 +235,8 @@ def _ledoit_wolf_share(cells: PatternMoments, c: int, sd: Floats, r: Floats) -> 
     fourth = cells.higher[1][c] / np.outer(sd**2, sd**2)
     mu = float(np.trace(r)) / d
     size = float((r**2).sum())
-    noise = (float(fourth.sum()) / n - size) / (d * n)
+    noise = float(fourth.sum()) / n - size
+    noise = noise / (d * n) if noise > _NOISELESS * size else 0.0  # two rows have none, but for rounding
     away = (size - 2 * mu * float(np.trace(r)) + d * mu**2) / d
     noise = min(noise, away)
     return 0.0 if noise <= 0 else noise / away
@@ -497,7 +501,8 @@ def _refuse_singular(sample: DiscriminantSample, covariance: Floats, estimate: E
             why = [f"it has {n:g} {what} for {len(sample.names)} columns"] if n <= len(sample.names) else []
             why += [str(one) for one in found[:3]] + [f"and {len(found) - 3} more"] * (len(found) > 3)
             why += ["the known values do not determine it"] * open_ended
+            more = "shrinkage=0.1" if shrunk else "shrinkage='auto'"
             raise TooFewRows(
                 f"The covariance of class {label!r} is singular: {'; '.join(why)} (n_samples={estimate.n[c]:g}).",
-                hint="use covariance='shared' or shrinkage='auto', or drop the columns.",
+                hint=f"use covariance='shared' or {more}, or drop the columns.",
             )

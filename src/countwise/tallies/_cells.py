@@ -106,7 +106,10 @@ def subtracted_moments(whole: PatternMoments, part: PatternMoments) -> PatternMo
     gone = np.einsum("kjj->kj", scatter) < DUST * np.einsum("kjj->kj", before)
     scatter[gone[:, :, None] | gone[:, None, :]] = 0.0
     rest = PatternMoments(n, mean, scatter if scatter.any() else None)
-    return rest._replace(higher=_higher_left(whole, part, rest))
+    higher = _higher_left(whole, part, rest)
+    for square in higher or ():
+        square[gone[:, :, None] | gone[:, None, :]] = 0.0
+    return rest._replace(higher=higher)
 
 
 def _shifted(cells: PatternMoments, to: Floats) -> tuple[Floats, Floats]:
