@@ -266,3 +266,12 @@ def test_classes_of_pieces_have_a_dtype_that_holds_them_all():
 def test_classes_are_announced_in_any_container(classes):
     model = NaiveBayesClassifier().partial_fit(X, Y, classes=classes)
     assert model.classes_.tolist() == ["maybe", "no", "yes"]
+
+
+def test_classes_that_floats_cannot_represent_stay_integers(tmp_path):
+    large = 2**60 + 1
+    model = NaiveBayesClassifier().fit({"a": [1.0, 2.0]}, [large, large])
+    model.partial_fit({"a": [3.0, 4.0]}, [2.0, 1.0])
+    assert model.classes_.tolist() == [1, 2, large]
+    countwise.save(model, tmp_path / "m.json")
+    assert countwise.load(tmp_path / "m.json").classes_.tolist() == [1, 2, large]

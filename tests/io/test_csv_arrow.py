@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import sys
+import warnings
 from contextlib import contextmanager
 
 import numpy as np
@@ -307,3 +308,16 @@ def test_a_file_that_changes_between_the_two_readings_is_refused(tmp_path):
         path.write_text("a,b\n" + "1,x\n" * 50_000)
         with pytest.raises(ReadError, match="changed while it was read"):
             list(pieces)
+
+
+@pytest.mark.parametrize(
+    "cells", [["0"] * 7 + ["1" * 400, "inf"], ["0,5"] * 7 + ["1" * 400, "-inf"], ["0"] * 8 + ["1" * 400]]
+)
+def test_an_integer_beyond_floats_is_the_same_in_one_piece_and_in_many(tmp_path, cells):
+    path = tmp_path / "t.csv"
+    path.write_text("c;y\n" + "".join(f"{cell};p\n" for cell in cells))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        whole = read(path)["c"].tolist()
+        pieces = [value for piece in read_pieces(path, rows=1) for value in piece["c"].tolist()]
+    assert repr(pieces) == repr(whole)

@@ -309,9 +309,14 @@ def test_weights_that_sum_to_less_than_2_do_not_shrink_or_stretch_a_gaussian(see
     x, y = rng.normal(size=6), np.array(list("ababab"))
     rule = Gaussian(divisor=divisor)
     found = NaiveBayesClassifier(rule).fit({"x": x}, y, sample_weight=np.full(6, w)).densities_["x"]
-    # two rows of equal weight have the divisor n / 2; the divisor n has no such limit
-    pairs = [np.sqrt(np.average((x[y == c] - x[y == c].mean()) ** 2) * (2 if divisor == "n-1" else 1)) for c in "ab"]
-    np.testing.assert_allclose(found.sd, pairs, rtol=1e-12)
+    # two rows of equal weight have the divisor n / 2; a class with a weight of at most 1 takes that of the column
+    parts = [x] * 2 if divisor == "n-1" and 3 * w <= 1 else [x[y == c] for c in "ab"]
+    total = 6 * w if divisor == "n-1" and 3 * w <= 1 else 3 * w
+    rows = [
+        np.sqrt(np.sum((part - part.mean()) ** 2) * w / (max(total - 1, total / 2) if divisor == "n-1" else total))
+        for part in parts
+    ]
+    np.testing.assert_allclose(found.sd, rows, rtol=1e-12)
     left_out = leave_one_out(NaiveBayesClassifier(rule), {"x": x}, y, sample_weight=np.full(6, w)).predictions.proba
     for i in range(6):
         kept = np.arange(6) != i

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from countwise import BayesNetwork, DiscriminantClassifier, Gaussian, samples
+from countwise import BayesNetwork, BayesNetworkClassifier, DiscriminantClassifier, Gaussian, samples
 from countwise.errors import DataWarning, OptionError, TableError
 
 SIZES = {"a": 2, "b": 3, "c": 2, "d": 2}
@@ -175,3 +176,18 @@ def test_weights_count_as_copies_under_em():
     other = BayesNetwork(ARCS, tol=1e-12).fit(many)
     for name in SIZES:
         np.testing.assert_allclose(one.net_.tables[name], other.net_.tables[name], atol=1e-9)
+
+
+def test_a_constant_column_does_not_disturb_em():
+    rng = np.random.default_rng(3)
+    x = np.where(rng.random(30) < 0.4, np.nan, rng.normal(size=30))
+    table = {"x": x, "z": np.where(rng.random(30) < 0.4, np.nan, 2 * rng.normal(size=30)), "d": np.full(30, 3.5)}
+    arcs = {"z": ["x", "d", "y"], "x": ["d", "y"], "d": ["y"]}
+    y = rng.choice(["p", "q"], 30)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        model = BayesNetworkClassifier([(p, c) for c, above in arcs.items() for p in above]).fit(
+            {**table, "y": y}, "y"
+        )
+        proba = model.predict_proba(table)
+    assert np.isfinite(proba).all()

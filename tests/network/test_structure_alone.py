@@ -59,3 +59,8 @@ def test_a_cycle_and_an_unknown_node_are_refused_without_cpts() -> None:
         BayesNetwork({"a": "b", "b": "a"}).markov_blanket("a")
     with pytest.raises(OptionError, match="'hosr'"):
         BayesNetwork({"wet": ["rain", "hose"]}).markov_blanket("hosr")
+
+
+def test_the_graph_of_a_fitted_network_has_the_nodes_that_have_values() -> None:
+    net = BayesNetwork("hill_climb").fit({"a": [-2.5, 1.0], "b": [None, None], "c": ["u", "v"]})
+    assert set(net.to_networkx().nodes) <= set(net.graph_.nodes)

@@ -489,10 +489,10 @@ class Nominal(Attribute):
             labels[:] = list(self.values)
         else:
             labels = np.array(list(self.values))
-        exact = labels.ndim == 1 and (labels.dtype.kind not in "iuf" or len(set(labels.tolist())) == len(self.values))
+        exact = labels.ndim == 1 and (labels.dtype.kind not in "iuf" or labels.tolist() == list(self.values))
         if exact:
             return labels
-        labels = np.empty(len(self.values), dtype=object)  # tuples, or integers that floats cannot distinguish
+        labels = np.empty(len(self.values), dtype=object)  # tuples, or integers that floats cannot represent
         labels[:] = self.values
         return labels
 

@@ -117,7 +117,7 @@ class Gaussian(NumericDistribution):
         with np.errstate(divide="ignore", invalid="ignore"):
             variance = np.where(overall > 0, np.where(below > 0, m2 / below, np.nan), 0.0)
         # a class with too few values gets the variance of the whole column; `rule` says so
-        borrowed = ~(variance >= 0) | _single(n, m2)
+        borrowed = ~(variance >= 0) | _too_few(n, m2, first.divisor)
         variance = np.where(borrowed, overall, np.maximum(variance, first.floor * overall))
         sd = np.sqrt(variance)
         mean, (inverse, norm) = np.where(n > 0, mean, center), _scales(sd)
@@ -155,17 +155,17 @@ def _divisors(n: Floats, divisor: str) -> Floats:
     return np.maximum(n - 1, n / 2) if divisor == "n-1" else n
 
 
+def _too_few(n: Floats, m2: Floats, divisor: str) -> Flags:
+    """Return which classes have too little weight for a variance of their own, or a single value."""
+    return (n <= (1.0 if divisor == "n-1" else 0.0)) | ((n <= 1) & (m2 == 0))
+
+
 def _worn_blur(tally: Moments) -> float:
     """Return the deviation that may be a rounding error, from the largest value, which may have been forgotten."""
     if not tally.worn:
         return 0.0
     ends = [0.0, 0.0] if tally.seen is None else [tally.seen.low, tally.seen.high]
     return WORN_BLUR * max(float(np.abs([*ends, *tally.triple[1]]).max()), 0.0)
-
-
-def _single(n: Floats, m2: Floats) -> Flags:
-    """Return which classes have a single value, so that they show no spread."""
-    return (n <= 1) & (m2 == 0)
 
 
 def _refuse_extremes(tallies: Sequence[Moments], n: Floats, mean: Floats, overall: Floats) -> None:
@@ -283,10 +283,11 @@ class GaussianDensity(NumericDensity):
             overall = np.where(overall <= (BLUR * all_mean) ** 2, 0.0, overall)
             least = rule.floor * overall
             own = own_m2 / _divisors(own_n, rule.divisor)
-            own = np.where((own >= 0) & ~_single(own_n, own_m2), np.maximum(own, least), overall)
+            few = _too_few(own_n, own_m2, rule.divisor)
+            own = np.where((own >= 0) & ~few, np.maximum(own, least), overall)
             own_mean = np.where(own_n > 0, own_mean, all_mean)
             every = m2 / _divisors(n, rule.divisor)
-            spread = (every >= 0) & ~_single(n, m2)
+            spread = (every >= 0) & ~_too_few(n, m2, rule.divisor)
             if spread.all() and float(every.min()) >= float(np.nanmax(least, initial=0.0)) and not self.constant:
                 logs = np.zeros((len(x), rows.k))  # the other classes do not change
                 self.add_log_prob(x, logs)

@@ -154,7 +154,7 @@ class CsvColumn:
             self._are_numbers(numbers)
         self._count_odd([i for i, field in enumerate(fields) if not _is_number(field)], fields, places, weights)
         for i, field in enumerate(fields):
-            if len(self._odd_commas) <= _REMEMBERED and not _COMMA_NUMBER.fullmatch(field):
+            if len(self._odd_commas) <= _REMEMBERED and not _is_comma_number(field):
                 self._odd_commas[field] += 1 if weights is None else weights[i]
         if self.given is None and min(len(self.odd), len(self._odd_commas)) > _REMEMBERED:
             self.number = False  # a column of strings
@@ -277,6 +277,12 @@ class CsvColumn:
 
 def _is_number(field: str) -> bool:
     return field in _SPECIAL or (_NUMBER.fullmatch(field) is not None and np.isfinite(float(field)))
+
+
+def _is_comma_number(field: str) -> bool:
+    if field in _SPECIAL:
+        return True
+    return _COMMA_NUMBER.fullmatch(field) is not None and bool(np.isfinite(float(field.replace(",", "."))))
 
 
 def _fit_int64(fields: Sequence[str]) -> bool:

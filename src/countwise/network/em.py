@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from countwise.network.inference.batch_inference import EvidenceBatch, EvidenceR
 from countwise.network.inference.gaussian_nodes import BlockTerm
 from countwise.network.net import Net
 from countwise.tallies import fill_all
-from countwise.tallies._cells import PatternMoments
+from countwise.tallies._cells import PatternMoments, merged
 
 # Keys beside the names of columns, which are strings.
 _CODES, _WEIGHTS = 0, 1
@@ -72,7 +73,7 @@ class ParameterLearner:
 
         if start is None and plan.latent:
             start = self._started(plan, estimate(nodes))
-        steps, tol = (min(self.max_iter, 25), max(self.tol, 1e-4)) if rough else (self.max_iter, self.tol)
+        steps, tol = (min(self.max_iter, 10), max(self.tol, 1e-4)) if rough else (self.max_iter, self.tol)
         learned = em(estimate, nodes, derived, start=start, max_iter=steps, tol=tol, quiet=rough)
         return replace(learned, tallies={**rest, **learned.tallies})
 
@@ -285,8 +286,7 @@ class _Expected:
         for name, pieces in self.pieces.items():
             found[name] = found[name] + self._filled(found[name], pieces)
         for name, many in self.cells.items():
-            for cells in many:
-                found[name] = found[name] + _as_tally(found[name], cells)
+            found[name] = found[name] + _as_tally(found[name], reduce(merged, many))
         return found
 
     def _filled(self, tally: FamilyTally, pieces: Sequence[Mapping[Any, Any]]) -> FamilyTally:

@@ -15,6 +15,8 @@ from countwise.tallies.moments import BLUR
 
 __all__ = ["LinearDensity", "block_log_likelihood", "block_moments", "linear_from", "regularized_from"]
 
+_SMALLEST = 1e-150  # a smaller standard deviation has no square
+_RANK = 1e-12  # relative eigenvalue of a correlation matrix below which nodes are collinear
 _HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
 
 
@@ -86,7 +88,7 @@ def linear_from(tally: Scatter, divisor: str = "n-1", floor: float = 1e-9) -> Li
     center = (n @ mean) / max(float(n.sum()), 1e-300)
     away = np.where((n > 0)[:, None], mean - center, 0.0)
     overall = float(scatter[:, p, p].sum() + n @ away[:, p] ** 2) / max(float(n.sum()) - (divisor == "n-1"), 1.0)
-    if overall <= (BLUR * float(center[p])) ** 2:
+    if overall <= max(BLUR * abs(float(center[p])), _SMALLEST) ** 2:
         overall = 0.0  # a variance below floating-point resolution counts as 0
     pooled = scatter.sum(axis=0)
     fitted = p + 1 if divisor == "n-1" else 0
@@ -127,7 +129,8 @@ def regularized_from(tally: Scatter | Moments, floor: float = 1e-9) -> LinearDen
     shared = scatter + pooled / total
     slope = np.array([_line(one, p) for one in shared]).reshape(len(n), p)
     residual = np.array([_residual(one, b, p) for one, b in zip(shared, slope, strict=True)])
-    variance = np.maximum(residual / (n + 1.0), floor * overall)
+    constant = overall <= max(BLUR * abs(float(center[p])), _SMALLEST) ** 2
+    variance = np.zeros(len(n)) if constant else np.maximum(residual / (n + 1.0), floor * overall)
     intercept = mean[:, p] - (slope * mean[:, :p]).sum(axis=1)
     return LinearDensity(name, tuple(numbers), intercept, slope, np.sqrt(variance), n, np.zeros(len(n), dtype=bool))
 
@@ -179,12 +182,20 @@ def block_log_likelihood(
     after = np.broadcast_to(mean, (rows, *mean.shape))
     if not len(observed):
         return np.zeros((rows, cases)), after, covariance
+    varies = (np.einsum("cii->ci", covariance)[:, observed] > 0).any(axis=0)
+    if not varies.all():  # a constant node has no density, and no effect on the others
+        return block_log_likelihood(observed[varies], values[:, varies], mean, covariance)
     known = covariance[:, observed[:, None], observed[None, :]]
     scale = np.sqrt(np.maximum(np.einsum("cii->ci", known), 1e-300))
     squared = scale[:, :, None] * scale[:, None, :]
-    inverse = np.linalg.pinv(known / squared, rcond=1e-12, hermitian=True) / squared
+    sizes, directions = np.linalg.eigh(known / squared)
+    spread = sizes > _RANK * sizes[:, -1:]  # the density is on the plane in which the nodes vary
+    inverse = (
+        directions * np.where(spread, 1 / np.where(spread, sizes, 1.0), 0.0)[:, None, :]
+    ) @ directions.swapaxes(1, 2)
+    inverse /= squared
     away = values[:, None, :] - mean[None, :, observed]
-    size = np.linalg.slogdet(known / squared + 0.0)[1] + 2 * np.log(scale).sum(axis=1)
+    size = np.log(np.where(spread, sizes, 1.0)).sum(axis=1) + 2 * np.log(scale).sum(axis=1)
     by_case = away.swapaxes(0, 1)  # (cases, rows, observed)
     squares = ((by_case @ inverse) * by_case).sum(axis=2).T
     log = -0.5 * (squares + size) - len(observed) * _HALF_LOG_2PI

@@ -447,7 +447,8 @@ class BayesNetwork(NetworkModel):
         >>> net.to_networkx().nodes["rain"]["values"]
         ('no', 'yes')
         """
-        return bif.to_networkx(self._net() if self._has_parameters else None, self._known_graph())
+        net = self._net() if self._has_parameters else None
+        return bif.to_networkx(net, self._known_graph() if net is None else net.graph)
 
     # -- from data -------------------------------------------------------------------------
 

@@ -44,12 +44,16 @@ class Numbers:
     def __init__(self, graph: Graph, sizes: Mapping[str, int], densities: Mapping[str, Any]) -> None:
         self.graph, self.sizes, self.densities = graph, sizes, densities
         self.lines = {name: line for name, d in densities.items() if (line := as_linear(d)) is not None}
+        self._nominal_parents: dict[str, tuple[str, ...]] = {}
         self.blocks = self._blocks()
         self.linked = tuple(name for block in self.blocks if len(block) > 1 for name in block)
 
     def nominal_parents(self, name: str) -> tuple[str, ...]:
         """Return the nominal parents of a node."""
-        return tuple(p for p in self.graph.parents[name] if p in self.sizes)
+        found = self._nominal_parents.get(name)
+        if found is None:
+            found = self._nominal_parents[name] = tuple(p for p in self.graph.parents[name] if p in self.sizes)
+        return found
 
     def _blocks(self) -> list[tuple[str, ...]]:
         """Return the groups of Gaussian nodes that are connected by arcs between them, parents first."""
