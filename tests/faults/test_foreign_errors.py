@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse
@@ -469,3 +470,14 @@ def test_names_and_classes_cannot_command_a_terminal(make: Callable[[], Any]) ->
         str(model.schema_),
     ]
     assert not any("\x1b" in text or "\x07" in text for text in shown)
+
+
+def test_a_selection_of_nothing_and_a_table_that_was_read_are_refused() -> None:
+    frame = pl.LazyFrame({"a": [1.0, 2.0, 3.0, 4.0], "y": list("ppqq")})
+    selector = cw.EmbeddedSelector(threshold=2).fit({"a": [1.0, 2.0, 3.0, 4.0]}, list("ppqq"))
+    with pytest.raises(CountwiseError):
+        selector.transform(frame.select("a"))
+    rows = iter([[1.0], [2.0]])
+    list(rows)
+    with pytest.raises(CountwiseError):
+        cw.EmbeddedSelector().fit({"a": [1.0, 2.0, 3.0, 4.0]}, list("ppqq")).transform(rows)

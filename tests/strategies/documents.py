@@ -55,5 +55,5 @@ def _changed(draw: Draw, home: Any, key: Any) -> str:
         home[draw.pick(["x", "", *home])] = old
         return "copied to another key"
     else:
-        home[key] = draw.pick(_VALUES)
+        home[key] = copy.deepcopy(draw.pick(_VALUES))
     return f"{old!r} to {home[key]!r}"[:200] if key in home or isinstance(home, list) else "changed"

@@ -184,6 +184,8 @@ def chosen(X: Any, frame: Frame, places: Sequence[int]) -> Any:
     array = np.asarray(X)
     if array.dtype.names:
         return array[names]
+    if array.ndim != 2:  # an iterator, which has been read already
+        raise TableError(f"A {type(X).__name__} is not a table whose columns can be selected.", hint="pass a list.")
     return array[:, list(places)]
 
 

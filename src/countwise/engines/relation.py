@@ -94,6 +94,8 @@ class Relation:
 
     def selected(self, names: Sequence[str]) -> Any:
         """Select columns; the result is a table of the user's engine."""
+        if not names:
+            raise TableError("No column is selected, and a table of an engine needs at least one.")
         return self.frame.select(*names).to_native()
 
     def empty(self) -> Frame:
