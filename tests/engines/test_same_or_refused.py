@@ -91,6 +91,15 @@ def test_text_that_only_looks_like_a_time_is_missing_in_sqlite() -> None:
     np.testing.assert_allclose(found, 0.5)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_missing_count_is_missing_in_an_engine_too(engine: str) -> None:
+    table = {"v": [0.0, float("nan"), 2.0, None, 1.0, 3.0] * 4, "y": Y}
+    one = NaiveBayesClassifier(types={"v": "count"}).fit(table, "y")
+    two = NaiveBayesClassifier(types={"v": "count"}).fit(ENGINES[engine](table), "y")
+    asked = {"v": [0.0, 1.0, 2.0, None]}
+    np.testing.assert_allclose(two.predict_proba(asked), one.predict_proba(asked), atol=1e-12)
+
+
 @pytest.mark.parametrize("text", ["３", "٣", "1_000", "\u00a03"])
 def test_digits_of_other_scripts_are_no_numbers_in_memory_either(text: str) -> None:
     with pytest.raises(CountwiseError, match="is not a number"):

@@ -161,7 +161,8 @@ class Relation:
         if not names:
             return
         x = {name: nw.col(name).cast(nw.Float64) for name in names}
-        wrong = {f"cw_n{j}": (x[n] < 0) | (x[n] != x[n].floor()) for j, n in enumerate(names)}
+        # NaN is a missing value, and infinity is reported elsewhere
+        wrong = {f"cw_n{j}": x[n].is_finite() & ((x[n] < 0) | (x[n] != x[n].floor())) for j, n in enumerate(names)}
         found = sums_of(self.known(), wrong)
         for name, rows in zip(names, found.values(), strict=True):
             if rows > 0:
