@@ -24,6 +24,7 @@ from countwise import (
     Kernel,
     NaiveBayesClassifier,
     NeighborsClassifier,
+    ParzenClassifier,
     ParzenDensity,
     TreeClassifier,
     cross_validate,
@@ -542,3 +543,52 @@ def test_a_fitted_model_is_held_against_its_own_rows_and_the_majority_class():
     judge = Holdout(NaiveBayesClassifier().fit(tennis.frame, "play"))
     judge.add(tennis.frame)
     assert (round(judge.predictions.accuracy, 4), round(judge.baseline.accuracy, 4)) == (0.9286, 0.6429)
+
+
+# hints of validation curves
+
+
+@pytest.mark.parametrize("given", [{}, {"param_name": "bandwidth"}, {"param_name": "distributions__bandwidth"}])
+def test_the_hint_for_the_bandwidth_of_a_kernel_works_when_it_is_followed(given):
+    weather = samples.load("weather")
+    with pytest.raises(OptionError, match=r"distributions', param_range=\[Kernel\(bandwidth=1\)") as caught:
+        validation_curve(NaiveBayesClassifier(), weather.X, weather.y, **given)
+    options = eval(caught.value.hint.removeprefix("pass ").removesuffix(".").join(["dict(", ")"]))
+    curve = validation_curve(NaiveBayesClassifier(), weather.X, weather.y, cv=5, **options)
+    assert curve.param_range == options["param_range"]
+    assert np.isfinite(curve.held_out).all()
+    by_hand = cross_validate(
+        NaiveBayesClassifier(distributions=options["param_range"][1]), weather.X, weather.y, cv=5
+    )
+    assert curve.held_out[1] == pytest.approx(by_hand.mean("accuracy"), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("learner", "name", "right"),
+    [(NeighborsClassifier, "k", "n_neighbors"), (ParzenClassifier, "width", "bandwidth")],
+)
+def test_another_name_of_a_parameter_is_answered_by_the_right_one(learner, name, right):
+    weather = samples.load("weather")
+    with pytest.raises(OptionError, match=f"use '{right}'"):
+        validation_curve(learner(), weather.X, weather.y, param_name=name)
+    assert next(iter(validation_curve(learner(), weather.X, weather.y, param_name=right, cv=3).frame)) == right
+    assert next(iter(validation_curve(learner(), weather.X, weather.y, cv=3).frame)) == right
+
+
+def test_factors_on_several_bandwidths_are_called_factors_in_the_table_and_in_the_picture():
+    weather = samples.load("weather")
+    X = {name: weather.X[name] for name in ("temperature", "humidity")}
+    curve = validation_curve(ParzenDensity(), X, param_range=[0.5, 1, 2])
+    assert next(iter(curve.frame)) == "bandwidth factor" == curve.plot().ax_.get_xlabel()
+
+
+def test_two_validations_of_the_same_name_can_be_compared():
+    weather = samples.load("weather")
+    one, other = (
+        cross_validate(NaiveBayesClassifier(distributions=d), weather.X, weather.y, cv=7)
+        for d in (None, Kernel(bandwidth=2))
+    )
+    found = paired_test(one, other)
+    assert (found.one, found.other) == ("NaiveBayesClassifier (1)", "NaiveBayesClassifier (2)")
+    differences = one.values("accuracy") - other.values("accuracy")
+    assert found.difference == pytest.approx(differences.mean(), rel=1e-12)

@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 import countwise
 from countwise import Ordinal, Text, samples
-from countwise.errors import OptionError, TableError
+from countwise.errors import DataWarning, OptionError, TableError
 from countwise.neighbors import DistanceMetric, distance_matrix
 from countwise.neighbors.edit_distance import edit_distance, edit_distances
 
@@ -262,6 +262,33 @@ def test_weights_by_what_attributes_tell_of_the_class_are_the_scores(weights, co
     d = metric.pairwise(tennis.X)
     apart = [ours[name] for name, c in tennis.X.items() if c[0] != c[1]]
     assert d[0, 1] == pytest.approx(math.sqrt(sum(apart)), rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("n", [100, 1000])
+def test_numeric_noise_never_outweighs_an_attribute_that_depends_on_the_class(n, seed):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 2
+    X = {"name": np.where(rng.random(n) < 0.2, 1 - y, y).astype(str), "number": y + 0.5 * rng.normal(size=n)}
+    X |= {f"noise{i}": rng.normal(size=n) for i in range(5)}
+    weights = {part.of.name: part.weight for part in DistanceMetric(weights="gain").fit(X, y).distance_.locals}
+    noise = [weights[f"noise{i}"] for i in range(5)]
+    assert max(noise) < min(weights["name"], weights["number"])
+    assert noise.count(0) >= 3  # MDL accepts no cut point
+
+
+def test_weights_of_numeric_columns_are_the_scores_of_the_filters():
+    birds = samples.load("penguins")
+    scores = countwise.feature_selection.attribute_scores(birds.frame, "species")
+    found = DistanceMetric(weights="gain_ratio").fit(birds.frame, "species").parts_
+    assert dict(zip(found["attribute"], found["weight"], strict=True)) == pytest.approx(
+        dict(zip(scores["attribute"], scores["gain_ratio"], strict=True)), rel=1e-12
+    )
+
+
+def test_weights_that_are_all_0_are_reported():
+    with pytest.warns(DataWarning, match="all weights and all distances are 0"):
+        DistanceMetric(weights="gain").fit({"x": [1.0, 2.0, 3.0, 4.0]}, ["u", "v", "u", "v"])
 
 
 def test_texts_have_no_weight_by_a_measure():

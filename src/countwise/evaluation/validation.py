@@ -398,9 +398,9 @@ class PairedTest:
     Parameters
     ----------
     one : str
-        Name of the first learner.
+        Name of the first learner, followed by (1) if both have the same name.
     other : str
-        Name of the second learner.
+        Name of the second learner, followed by (2) if both have the same name.
     score : str
         Name of the score by which they are compared.
     difference : float
@@ -517,7 +517,8 @@ def paired_test(one: Validation, other: Validation, score: str = "accuracy", con
         )
     if not 0 < confidence < 1:
         raise OptionError(f"confidence must be between 0 and 1, not {confidence!r}.")
-    made = partial(PairedTest, one.name, other.name, score)
+    first, second = (f"{one.name} (1)", f"{other.name} (2)") if one.name == other.name else (one.name, other.name)
+    made = partial(PairedTest, first, second, score)
     mine, theirs = one.values(score), other.values(score)
     if np.isinf(mine).any() != np.isinf(theirs).any():  # one of the two means is infinite
         far = np.inf if np.isinf(mine).any() else -np.inf

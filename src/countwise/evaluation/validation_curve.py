@@ -176,7 +176,9 @@ def validation_curve(
     kind = _last_part(name)
     if isinstance(estimator, ParzenDensity) and param_name is None and y is None and scoring is None:
         tried = None if param_range is None else _values(param_range, kind)
-        found = _clone(estimator).fit(X).bandwidth_curve(tried, cv=cv)
+        density = _clone(estimator).fit(X)
+        found = density.bandwidth_curve(tried, cv=cv)
+        name = name if len(density.bandwidths_) == 1 else "bandwidth factor"  # as `plot_bandwidth` names it
         return _made(name, "log_likelihood", found["bandwidth"], found["train"], found["held_out"])
     tried = _values(_usual(name, kind) if param_range is None else param_range, kind)
     if cv is None and name == "n_neighbors" and scoring in (None, "accuracy") and _leaves_out(estimator):
@@ -192,22 +194,31 @@ def validation_curve(
 def _setting(estimator: Any, param_name: str | None) -> str:
     check_estimator(estimator)
     have = estimator.get_params(deep=True)
+    usual = next((name for name in (*_NEIGHBORS, *_BANDWIDTHS) if name in have), None)
     if param_name is None:
-        found = next((name for name in (*_NEIGHBORS, *_BANDWIDTHS) if name in have), None)
-        if found is None:
+        if usual is None:
             raise OptionError(
                 f"{type(estimator).__name__} has no parameter for a number of neighbors or a bandwidth.",
-                hint="pass param_name='name', or 'step__name' for a step of a pipeline.",
+                hint=_kernel_hint(have) or f"pass param_name and param_range; the parameters are {listed(have)}.",
             )
-        return found
+        return usual
     if not isinstance(param_name, str):
         raise OptionError(f"param_name must be the name of a parameter, not {param_name!r}.")
     if param_name not in have:
-        learner = "NeighborsClassifier" if param_name in _NEIGHBORS else "ParzenClassifier"
-        special = f"use {learner}." if param_name in (*_NEIGHBORS, *_BANDWIDTHS) else None
-        hint = special or did_you_mean(param_name, have) or f"choose one of {listed(have)}."
+        hint = did_you_mean(param_name, have) or f"choose one of {listed(have)}."
+        if _last_part(param_name) in (*_NEIGHBORS, *_BANDWIDTHS):
+            learner = "NeighborsClassifier" if _last_part(param_name) in _NEIGHBORS else "ParzenClassifier"
+            hint = f"use {usual!r}." if usual else _kernel_hint(have) or f"use {learner}."
         raise OptionError(f"{type(estimator).__name__} has no parameter {param_name!r}.", hint=hint)
     return param_name
+
+
+def _kernel_hint(have: Any) -> str | None:
+    """Return how to vary the bandwidth of a learner with one distribution for each column."""
+    name = next((name for name in have if _last_part(name) == "distributions"), None)
+    if name is None:
+        return None
+    return f"pass param_name={name!r}, param_range=[Kernel(bandwidth=1), Kernel(bandwidth=2)]."
 
 
 def _last_part(name: str) -> str:

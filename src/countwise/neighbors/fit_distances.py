@@ -17,7 +17,7 @@ from countwise.data.frames import Frame
 from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.data.text import Block, Text
-from countwise.errors import NumberIn, OptionError, TableError, did_you_mean, listed
+from countwise.errors import NumberIn, OptionError, TableError, did_you_mean, listed, warn
 from countwise.neighbors.local_distances import (
     HOW,
     Difference,
@@ -46,6 +46,7 @@ MEASURES: dict[str, Any] = {
     "gain_ratio": measures.gain_ratio,
     "chi_square": lambda counts: measures.chi_square(counts)[0],
 }
+_WEIGHTED_BY = CutRule("mdl")  # as filters do: with many bins, noise would have a higher gain than a real effect
 _PLACES = 4096  # most rows of a value difference table; one of this size takes 128 MB
 
 
@@ -78,14 +79,14 @@ class MetricSource:
         """Return a table of the attribute's values and the classes, ready for counting."""
         raise NotImplementedError
 
-    def counts(self, settings: DistanceMetric, a: Attribute) -> tuple[NDArray[Any], Any]:
+    def counts(self, how: CutRule, a: Attribute) -> tuple[NDArray[Any], Any]:
         """Return the contingency table of value (or bin) and class, and the cut points of the bins."""
         assert self.target is not None  # noqa: S101 - checked by the caller
         if isinstance(a, Nominal):
             return Counts((self.target, a)).fill(self.counted(a)).table.T, None
         assert isinstance(a, Numeric)  # noqa: S101 - text columns are refused before
         tally = Values(self.target, a).fill(self.counted(a))
-        edges = CutRule("equal_frequency", n_bins=int(settings.n_bins)).cut(tally).edges
+        edges = how.cut(tally).edges
         return tally.counts_in(edges).T, edges
 
 
@@ -216,7 +217,7 @@ def _value_difference(settings: DistanceMetric, a: Attribute, rows: MetricSource
             hint="pass y to fit, with a class for each row. For a numeric target, use another local distance: "
             "'overlap' for nominal and 'range' for numeric columns.",
         )
-    counts, edges = rows.counts(settings, a)
+    counts, edges = rows.counts(CutRule("equal_frequency", int(settings.n_bins)), a)
     seen = counts.sum(axis=1) > 0
     shares = np.zeros(counts.shape)
     shares[seen] = counts[seen] / counts[seen].sum(axis=1, keepdims=True)
@@ -273,7 +274,12 @@ def _measured_weights(settings: DistanceMetric, schema: Schema, rows: MetricSour
                 "because it has no contingency table.",
                 hint="pass weights={column: number}, or drop the column.",
             )
-        counts = rows.counts(settings, a)[0]
+        counts = rows.counts(_WEIGHTED_BY, a)[0]
         value = float(MEASURES[settings.weights](counts[counts.sum(axis=1) > 0])) if counts.sum() > 0 else 0.0
         found[a.name] = value if np.isfinite(value) else 0.0
+    if found and not any(found.values()):
+        warn(
+            f"No attribute has a {settings.weights} above 0, so all weights and all distances are 0. Use "
+            "weights=None for equal weights."
+        )
     return found

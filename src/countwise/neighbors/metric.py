@@ -68,8 +68,9 @@ class DistanceMetric(Model):
         value never seen in training counts as missing, except with 'levenshtein' and in text columns.
     weights : mapping of column to float, str or None, default=None
         Weight of each attribute. A mapping gives them; columns that it does not contain have weight 1. 'gain' (or
-        'mutual_information'), 'gain_ratio' and 'chi_square' are measures of the association with the class; numeric
-        columns are discretized into equal-frequency bins for them. None: all weights are 1.
+        'mutual_information'), 'gain_ratio' and 'chi_square' are measures of the association with the class, as in
+        `countwise.feature_selection.attribute_scores`: numeric columns are discretized by MDL, so the weight of a
+        column without an accepted cut point is 0. None: all weights are 1.
     unit_length : bool, default=False
         If True, the numeric values of each row are divided by their Euclidean norm, and not scaled.
     attributes : mapping of column to str, optional
@@ -78,7 +79,7 @@ class DistanceMetric(Model):
     divisor : {'n-1', 'n'}, default='n-1'
         Divisor of the variance for 'sd'.
     n_bins : int, default=10
-        Number of bins of numeric columns for 'mvdm' and for weights by a measure.
+        Number of bins of numeric columns for 'mvdm'.
     types : mapping of column to type, str or Schema, optional
         Types of the columns, where the dtypes do not determine them.
 
