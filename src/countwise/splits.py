@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from countwise.errors import OptionError, TooFewRows
 
-__all__ = ["assign_folds", "by_content", "splits_of"]
+__all__ = ["assign_folds", "by_content", "row_means", "splits_of"]
 
 Rows = NDArray[Any]
 
@@ -86,6 +86,27 @@ def assign_folds(groups: Rows, n_folds: int, n_rows: int, strata: Rows | None = 
     fold = np.empty(n_groups, dtype=np.intp)
     fold[order] = np.arange(n_groups) % n_folds
     return fold[groups]
+
+
+def row_means(n_rows: int, parts: Iterable[tuple[Rows, Rows]]) -> tuple[Rows, Rows]:
+    """Return the rows that occur in any part, and the mean of the values that each of them has in the parts.
+
+    A row that is in several folds, as with repeated cross-validation, thus counts once.
+
+    Examples
+    --------
+    >>> from countwise.splits import row_means
+    >>> folds = [(np.array([0, 1]), np.array([1.0, 2.0])), (np.array([1, 3]), np.array([4.0, 5.0]))]
+    >>> rows, means = row_means(4, folds)
+    >>> rows.tolist(), means.tolist()
+    ([0, 1, 3], [1.0, 3.0, 5.0])
+    """
+    total, times = np.zeros(n_rows), np.zeros(n_rows)
+    for rows, values in parts:
+        np.add.at(total, rows, values)
+        np.add.at(times, rows, 1)
+    found = np.flatnonzero(times)
+    return found, total[found] / times[found]
 
 
 def by_content(columns: Sequence[Rows], *, together: bool = False) -> Rows:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,9 +13,11 @@ from scipy.stats import t as t_distribution
 from sklearn import metrics
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import KFold, LeaveOneOut, ShuffleSplit, cross_val_predict
+from sklearn.model_selection import KFold, LeaveOneOut, RepeatedKFold, ShuffleSplit, cross_val_predict
 from sklearn.model_selection import learning_curve as theirs
+from sklearn.model_selection import validation_curve as their_validation_curve
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KernelDensity
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -371,6 +374,77 @@ def test_widths_rise_without_end_where_learned_and_peak_where_held_out():
     best = curve.param_range.index(curve.best)
     assert 0 < best < 14
     assert curve.held_out[0] < curve.held_out[best] > curve.held_out[-1]
+
+
+RAIN_TEMPERATURES = np.array([32.1, 18.4, 19.5, 23.5, 20.3, 19.7])
+
+
+def summed(rows: Any, under: Any, h: float = 1.0) -> float:
+    """The log-likelihood of some temperatures under a kernel density of others, by the definition."""
+    x, centers = RAIN_TEMPERATURES[list(rows)], RAIN_TEMPERATURES[list(under)]
+    kernels = np.exp(-0.5 * ((x[:, None] - centers) / h) ** 2) / np.sqrt(2 * np.pi)
+    return float(np.log(kernels.sum(axis=1) / (len(centers) * h)).sum())
+
+
+def densities_over(cv: Any, **settings: Any) -> list[Any]:
+    """The curves of our density, by both of its paths, and of scikit-learn's, over the same folds."""
+    X = RAIN_TEMPERATURES[:, None]
+    return [
+        validation_curve(ParzenDensity(), X, param_range=[0.5, 1.0, 5.0], cv=cv),
+        validation_curve(ParzenDensity(), X, param_name="bandwidth", param_range=[0.5, 1.0, 5.0], cv=cv),
+        validation_curve(KernelDensity(), X, param_name="bandwidth", param_range=[0.5, 1.0, 5.0], cv=cv),
+    ]
+
+
+def test_a_curve_over_explicit_splits_scores_the_training_rows_under_their_own_density() -> None:
+    splits = [([0, 1, 2, 3], [4, 5])]
+    for curve in densities_over(splits):
+        assert curve.train[1] == pytest.approx(summed(range(4), range(4)), rel=1e-12)
+        assert curve.held_out[1] == pytest.approx(summed([4, 5], range(4)), rel=1e-12)
+    assert curve.train[1] == pytest.approx(-8.3489373335927)  # -12.134472 is that of all six rows
+    X, name = RAIN_TEMPERATURES[:, None], "bandwidth"
+    train, test = their_validation_curve(
+        KernelDensity(), X, None, param_name=name, param_range=[0.5, 1, 5], cv=splits
+    )
+    np.testing.assert_allclose(curve.train, train[:, 0], rtol=1e-12)
+    np.testing.assert_allclose(curve.held_out, test[:, 0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("cv", [KFold(4), KFold(3, shuffle=True, random_state=0), LeaveOneOut()])
+def test_the_curves_of_our_density_and_of_scikit_learn_agree_on_the_same_folds(cv: Any) -> None:
+    curves = densities_over(cv)
+    for curve in curves[1:]:
+        np.testing.assert_allclose(curve.train, curves[0].train, rtol=1e-12)
+        np.testing.assert_allclose(curve.held_out, curves[0].held_out, rtol=1e-12)
+    by_hand = sum(summed(test, train) for train, test in cv.split(RAIN_TEMPERATURES))
+    assert curves[0].held_out[1] == pytest.approx(by_hand, rel=1e-12)
+
+
+def test_a_row_that_is_in_several_folds_of_a_curve_counts_once() -> None:
+    once, twice = [([0, 1, 2], [3, 4, 5]), ([3, 4, 5], [0, 1, 2])], RepeatedKFold(n_splits=3, n_repeats=2)
+    for curve, again in zip(densities_over(once), densities_over(once * 2), strict=True):
+        np.testing.assert_allclose(again.train, curve.train, rtol=1e-12)
+        np.testing.assert_allclose(again.held_out, curve.held_out, rtol=1e-12)
+    folds = list(twice.split(RAIN_TEMPERATURES))
+    for curve in densities_over(folds):
+        assert curve.held_out[1] == pytest.approx(sum(summed(b, a) for a, b in folds) / 2, rel=1e-12)
+        assert curve.train[1] == pytest.approx(sum(summed(a, a) for a, _ in folds) / 4, rel=1e-12)
+
+
+def test_a_fold_that_fails_does_not_make_a_bandwidth_look_better() -> None:
+    class Fussy(KernelDensity):
+        def fit(self, X, y=None, sample_weight=None):
+            if self.bandwidth == 1.0 and 32.1 not in X:
+                raise ValueError("not without 32.1")
+            return super().fit(X)
+
+    X, splits = RAIN_TEMPERATURES[:, None], list(KFold(3).split(RAIN_TEMPERATURES))
+    with pytest.warns(
+        DataWarning, match=r"bandwidth=1 failed in 1 of 3 folds, which are ignored: .* not without 32.1"
+    ):
+        curve = validation_curve(Fussy(), X, param_range=[1.0], cv=splits)
+    known = sum(summed(test, train) for train, test in splits[1:])
+    assert curve.held_out == [pytest.approx(known * 6 / 4, rel=1e-12)]
 
 
 def test_neighbors_are_chosen_by_leaving_out():

@@ -20,7 +20,7 @@ from countwise.evaluation.cross_validation import check_estimator, one_score, sp
 from countwise.evaluation.dataset import EvaluationData, evaluation_data
 from countwise.evaluation.fold_models import predict_rows, refitted
 from countwise.feature_selection.subset_scoring import scored
-from countwise.splits import splits_of
+from countwise.splits import row_means, splits_of
 from countwise.working import Grid
 
 __all__ = ["ValidationCurve", "validation_curve"]
@@ -142,7 +142,8 @@ def validation_curve(
         values from 0.1 to 10 times its bandwidth; with several columns the values are factors of its bandwidths.
     cv : int, splitter or iterable of splits, optional
         The folds; see `cross_validate`. By default leave-one-out for the number of neighbors of a
-        `NeighborsClassifier` and for a `ParzenDensity`, which need no refitting, and 10 folds otherwise.
+        `NeighborsClassifier` and for a `ParzenDensity`, which need no refitting, and 10 folds otherwise. For a
+        density estimator a row that is in several folds counts once, with the mean of its log densities.
     scoring : str or callable, optional
         Score; see `cross_validate`. By default the accuracy of classifiers, their mean log P(class | row) if the
         parameter is a bandwidth, and the log-likelihood of density estimators.
@@ -320,7 +321,8 @@ def _swept(estimator: Any, name: str, tried: list[Any], X: Any, y: Any, cv: Any,
         data = evaluation_data(X, y)
         score, others = (_LOG_P, {}) if isinstance(scoring, str) and scoring == _LOG_P else one_score(scoring)
         splits: list[Any] = splits_for(cv, data)
-        work: Callable[..., tuple[float, float]] = partial(_of_classifier, data, score, others.get(score))
+        work: Callable[..., Any] = partial(_of_classifier, data, score, others.get(score))
+        joined: Callable[..., Any] = partial(np.mean, axis=0)
     else:
         if scoring not in (None, _LOG_P):
             raise OptionError(
@@ -328,6 +330,9 @@ def _swept(estimator: Any, name: str, tried: list[Any], X: Any, y: Any, cv: Any,
             )
         n = frame_of(X).n_rows
         splits, work, score = splits_of(cv, n, lambda: np.arange(n)), partial(_of_density, X), "log_likelihood"
+        joined = partial(
+            _log_likelihoods, n, [len(np.unique(np.concatenate(rows))) for rows in zip(*splits, strict=True)]
+        )
     advance, scores = progress.counter(), []
     errors: dict[int, list[Exception]] = {}
     for i, value in enumerate(tried):
@@ -338,7 +343,7 @@ def _swept(estimator: Any, name: str, tried: list[Any], X: Any, y: Any, cv: Any,
                     found.append(work(model, a, b))
             except Exception as error:  # the other folds are still scored
                 failed.append(error)
-        scores.append(np.mean(found, axis=0) if found else (np.nan, np.nan))
+        scores.append(joined(found) if found else (np.nan, np.nan))
         if failed:
             errors[i] = failed
         advance()
@@ -368,14 +373,23 @@ def _of_classifier(
     return at(data.subset(a)), at(data.subset(b))
 
 
-def _of_density(X: Any, model: Any, a: NDArray[Any], b: NDArray[Any]) -> tuple[float, float]:
-    fitted, n = _clone(model).fit(rows_of(X, a)), len(a) + len(b)
+def _of_density(X: Any, model: Any, a: NDArray[Any], b: NDArray[Any]) -> tuple[Any, Any]:
+    """Return the training rows and the held-out rows of a fold, each with the log densities."""
+    fitted = _clone(model).fit(rows_of(X, a))
 
-    def at(rows: NDArray[Any]) -> float:
-        """Return the log-likelihood scaled to the number of all rows, so that both scores are comparable."""
+    def at(rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         logs = getattr(fitted, "score_samples", None)
         if logs is not None:
-            return n * float(np.mean(logs(rows_of(X, rows))))
-        return n / len(rows) * float(fitted.score(rows_of(X, rows)))
+            return rows, np.asarray(logs(rows_of(X, rows)), dtype=np.float64)
+        return rows, np.full(len(rows), float(fitted.score(rows_of(X, rows))) / max(len(rows), 1))
 
     return at(a), at(b)
+
+
+def _log_likelihoods(n: int, sizes: list[int], folds: Sequence[tuple[Any, Any]]) -> list[float]:
+    """Return the log-likelihood of the training rows and of the held-out rows; each row counts once.
+
+    `sizes` are the numbers of these rows. The rows of failed folds count as much as the mean of the others.
+    """
+    means = (row_means(n, parts)[1] for parts in zip(*folds, strict=True))
+    return [size * float(logs.mean()) if len(logs) else 0.0 for size, logs in zip(sizes, means, strict=True)]

@@ -15,13 +15,14 @@ from countwise.data.attributes import Attribute, Nominal, Numeric, Ordinal
 from countwise.distributions.bandwidths import RULES, bandwidth_of, golden, least_width
 from countwise.errors import NumberIn, OptionError, TooFewRows, did_you_mean, listed, warn
 from countwise.parzen.product_kernel import CANONICAL, ProductKernelDensity
-from countwise.splits import splits_of
+from countwise.splits import row_means, splits_of
 from countwise.tallies.moments import LEAST_SIZE, too_small
 from countwise.tallies.values import row_weight, squared_weights
 
 __all__ = ["HELD_OUT", "bandwidths_of", "check_bandwidth", "folds_of", "held_out", "rule_of", "train"]
 
-Folds = list[tuple[ProductKernelDensity, NDArray[Any]]] | None  # density of the other folds, and the held-out rows
+# for each fold: the density of its training rows, the training rows, and the held-out rows
+Folds = list[tuple[ProductKernelDensity, NDArray[Any], NDArray[Any]]]
 
 LEAST = 1e-300  # 1 / h overflows below it
 HELD_OUT = ("leave_one_out", "k_fold")
@@ -58,8 +59,8 @@ def check_bandwidth(bandwidth: Any, names: Iterable[str]) -> None:
             raise OptionError("bandwidth must be above 0, not 0.")
 
 
-def folds_of(density: ProductKernelDensity, cv: Any) -> list[tuple[ProductKernelDensity, NDArray[Any]]]:
-    """Return the density of the other folds, and the held-out rows, for each fold of `cv`."""
+def folds_of(density: ProductKernelDensity, cv: Any) -> Folds:
+    """Return the density of the training rows, the training rows, and the held-out rows, for each fold of `cv`."""
     found = []
     for rest, test in splits_of(cv, len(density.cells), lambda: _same(density.cells)):
         for j, a in enumerate(density.attributes):
@@ -68,7 +69,7 @@ def folds_of(density: ProductKernelDensity, cv: Any) -> list[tuple[ProductKernel
                     f"One fold contains every non-missing value of {a.name!r}, so the other folds cannot predict it.",
                     hint="use a smaller cv, or bandwidth='leave_one_out'.",
                 )
-        found.append((density.subset(rest), test))
+        found.append((density.subset(rest), rest, test))
     return found
 
 
@@ -83,7 +84,7 @@ def _same(cells: Floats) -> NDArray[np.intp]:
     return place[which.ravel()]
 
 
-def bandwidths_of(density: ProductKernelDensity, bandwidth: Any, folds: Folds) -> Floats:
+def bandwidths_of(density: ProductKernelDensity, bandwidth: Any, folds: Folds | None) -> Floats:
     """Return the bandwidth of each column, by number or rule; 0 for a constant numeric column.
 
     The current bandwidths of the density are ignored. `folds` is the result of `folds_of`, for 'k_fold'.
@@ -153,20 +154,25 @@ def _share(a: Nominal, rule: Any, n: float) -> float:
 # -- maximum likelihood of held-out rows ---------------------------------------------------
 
 
-def train(density: ProductKernelDensity) -> float:
-    """Return the log-likelihood of the rows under their own density; it grows as the bandwidth shrinks."""
-    return _total(density.log_density(density.cells), density.weights)
+def train(density: ProductKernelDensity, folds: Folds | None = None) -> float:
+    """Return the log-likelihood of the training rows under their own density; it grows as the bandwidth shrinks."""
+    if folds is None:
+        return _total(density.log_density(density.cells), density.weights)
+    return _over_folds(density, [(own, rows) for own, rows, _ in folds])
 
 
-def held_out(density: ProductKernelDensity, folds: Folds) -> float:
+def held_out(density: ProductKernelDensity, folds: Folds | None) -> float:
     """Return the log-likelihood of each row under the density of all other rows, or of the other folds."""
     if folds is None:
         return _total(density.leave_one_out(), density.weights)
-    total = 0.0
-    for rest, test in folds:
-        logs = rest.with_bandwidths(density.bandwidths).log_density(density.cells[test])
-        total += _total(logs, density.weights[test])
-    return total
+    return _over_folds(density, [(rest, rows) for rest, _, rows in folds])
+
+
+def _over_folds(density: ProductKernelDensity, parts: list[tuple[ProductKernelDensity, NDArray[Any]]]) -> float:
+    """Return the log-likelihood of rows under the densities of their folds; each row counts once."""
+    logs = ((rows, own.with_bandwidths(density.bandwidths).log_density(density.cells[rows])) for own, rows in parts)
+    rows, means = row_means(len(density.cells), logs)
+    return _total(means, density.weights[rows])
 
 
 def _total(logs: Floats, weights: Floats) -> float:
@@ -174,7 +180,7 @@ def _total(logs: Floats, weights: Floats) -> float:
 
 
 def _likeliest(
-    density: ProductKernelDensity, bandwidths: Floats, free: list[int], folds: Folds, least: Floats
+    density: ProductKernelDensity, bandwidths: Floats, free: list[int], folds: Folds | None, least: Floats
 ) -> Floats:
     """Maximize the held-out likelihood: first one common factor on all bandwidths, then each bandwidth in turn."""
 

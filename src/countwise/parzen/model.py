@@ -462,8 +462,11 @@ class ParzenDensity(TallyModel):
         bandwidths : array-like, optional
             Bandwidths of the single numeric column; with several columns, factors on the bandwidths in use. If
             omitted, 41 values from a tenth to ten times the bandwidths in use.
-        cv : int, splitter or None, default=None
-            Folds to hold out. None leaves out one row at a time.
+        cv : int, splitter, iterable of splits or None, default=None
+            Folds to hold out. In each fold, 'train' is the log-likelihood of its training rows under their own
+            density, and 'held_out' that of its held-out rows under the same density. A row that is in several folds
+            counts once, with the mean of its log densities. None leaves out one row at a time; 'train' is then the
+            log-likelihood of all rows under the density of all rows.
 
         Returns
         -------
@@ -507,7 +510,7 @@ class ParzenDensity(TallyModel):
         for h in tried.tolist():
             own = np.array([h]) if self._one_bandwidth else np.where(numeric, now * h, now)
             other = self._kernels.with_bandwidths(own)
-            curve["train"].append(train(other))
+            curve["train"].append(train(other, folds))
             curve["held_out"].append(held_out(other, folds))
         return Grid(curve)
 
