@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 import countwise as cw
 from countwise.plots import draw_network, draw_tree
 from countwise.working import Grid
-from countwise.working.latex import escaped
+from countwise.working import Formula
+from countwise.working.latex import escaped, formula_latex
 
 from .hostile import TEXTS, workings
 
@@ -28,7 +29,7 @@ _COMMANDS = r"""
 \textasciicircum \textless \textgreater \ldots \ss \ae \AE \oe \OE \o \O \l \L \i \S \P \copyright \ifdefined
 \Umathchar \nobreakspace \else \fi \infty \le \ge \ne \rightarrow \leftarrow \sigma \times \pm \approx \surd \int
 \Pi \wedge \vee \neg \in \tfrac \alpha \beta \gamma \delta \Delta \varepsilon \theta \lambda \pi \chi \circ
-\mathsf \propto
+\mathsf \propto \hline \renewcommand \arraystretch \quad \sum \sqrt \log \ln \exp \max \min \Gamma \sim
 """
 COMMANDS = set(_COMMANDS.split())
 _TAGS = "style div p b i table thead tbody caption tr th td span ul li h4"
@@ -57,6 +58,19 @@ def test_any_text_is_escaped_for_latex(text):
     shown = escaped(text)
     check_latex(shown)
     assert not set(re.sub(r"\\ensuremath\{[^{}]*(?:\{[^{}]*\})?\}|\\.", "", shown)) & set("&^_")
+
+
+@given(
+    st.text(
+        alphabet=st.one_of(st.sampled_from("\\{}()[]|/%$&#^_~√²₁ᵀ·=-+ 123e.xyΣμ,;\n\t\x1b<>é漢"), st.characters())
+    )
+)
+def test_any_text_is_a_formula_that_latex_can_set(text):
+    shown = formula_latex(Formula(text))
+    check_latex(shown)
+    assert "&" not in re.sub(r"\\&", "", shown)
+    assert len(re.findall(r"\\left\b", shown)) == len(re.findall(r"\\right\b", shown))
+    check_latex(formula_latex(Formula(text), 10))
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=ascii)

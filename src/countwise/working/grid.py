@@ -156,6 +156,36 @@ class Grid(Mapping[str, list[Any]]):
         lines = ("  ".join(line) for line in zip(*(cells for _, cells in columns), strict=True))
         return "\n".join(line.rstrip() for line in lines)
 
+    def latex(self, width: int | None = None) -> str:
+        r"""Return the table as LaTeX; the document must load amsmath, and graphicx if a width is given.
+
+        Parameters
+        ----------
+        width : int or None, default=None
+            A table that is wider than this many characters becomes several tables that repeat the first column; a
+            beamer frame has about 56. If None, the table is in one piece.
+
+        Returns
+        -------
+        str
+            An array in displayed mathematics, with a line below the column names.
+
+        Examples
+        --------
+        >>> from countwise.working import Grid
+        >>> print(Grid({"wind": ["north", "east"], "n": [3, 4]}).latex())
+        \[
+        \begin{array}{lr}
+          \text{wind} & \text{n} \\ \hline
+          \text{north} & 3 \\
+          \text{east} & 4
+        \end{array}
+        \]
+        """
+        from countwise.working.latex import grid_latex
+
+        return grid_latex(self, width)
+
     def __str__(self) -> str:
         return self.text()
 

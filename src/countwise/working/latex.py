@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import groupby
+from typing import Any
 
 from countwise.errors import printable
-from countwise.working.grid import shown
-from countwise.working.numbers import fraction, number, probability
+from countwise.working.formula import Formula, Part, parts_of
+from countwise.working.formula import joined as _joined
+from countwise.working.formula import width_of as _width
+from countwise.working.grid import Grid
+from countwise.working.grid import shown as shown_text
+from countwise.working.numbers import Worked, fraction, number, probability
 from countwise.working.sections import Section
+from countwise.working.steps import Factor
 from countwise.working.text import columns, folded
 from countwise.working.working import Working
 
-__all__ = ["escaped", "render", "section_latex", "text_latex"]
+__all__ = ["escaped", "formula_latex", "grid_latex", "lines_latex", "render", "section_latex", "text_latex"]
+
+_ROWS = 25  # of one table: more rows go into a further table, since none is broken between pages
 
 _SPECIAL = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
@@ -39,51 +50,143 @@ _ACCENTS = {
 _NUMBER = re.compile(r"[-+]?[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?")
 
 
-def render(working: Working) -> str:
+def render(working: Working, width: int | None = None) -> str:
     """Return one line for each class with prior, factors and product, then one for each posterior."""
     steps, rest = folded(working, most=12)
     lines = []
     for c in columns(working):
-        factors = [working.prior.factors[c].latex, *(step.factors[c].latex for step in steps)]
+        factors = [_factor(step.factors[c]) for step in (working.prior, *steps)]
         if rest:
-            factors.append(_power(probability(sum(step.factors[c].log for step in rest))))
-        exact = working.exact_joint[c]
-        short = None if exact is None else fraction(exact)
-        value = _power(probability(working.log_joint[c]))
-        equal = value if short is None else rf"{_over(short)} = {value}"
-        name = rf"P({text_latex(working.target)} = {text_latex(str(working.classes[c]))},\, \mathbf{{x}})"
-        product = r" \cdot ".join(factors)
-        lines.append(rf"  {name} &= {product} = {equal} \\")
+            factors.append(_value(probability(sum(step.factors[c].log for step in rest))))
+        product = [part for factor in factors for part in (Part(r"\cdot", 2, operator=True), factor)][1:]
+        product += _result(working.exact_joint[c], probability(working.log_joint[c]))
+        lines += _equation(*_named(working, c, r",\, "), product, width)
     for c in columns(working):
-        exact = working.exact_posterior[c]
-        short = None if exact is None else fraction(exact)
-        value = _power(number(working.posterior[c]))
-        equal = value if short is None else rf"{_over(short)} = {value}"
-        name = rf"P({text_latex(working.target)} = {text_latex(str(working.classes[c]))} \mid \mathbf{{x}})"
-        lines.append(rf"  {name} &= {equal} \\")
-    lines[-1] = lines[-1].removesuffix(r" \\")
-    return "\n".join([r"\begin{align*}", *lines, r"\end{align*}", *(section_latex(s) for s in working.sections)])
+        posterior = _result(working.exact_posterior[c], number(working.posterior[c]))[1:]
+        lines += _equation(*_named(working, c, r" \mid "), posterior, width)
+    body = " \\\\\n".join(f"  {line}" for line in lines)
+    return "\n".join([r"\begin{align*}", body, r"\end{align*}", *(section_latex(s, width) for s in working.sections)])
 
 
-def section_latex(section: Section) -> str:
+def _named(working: Working, c: int, between: str) -> tuple[str, str]:
+    """Return the probability of a class and the row as LaTeX, and as text of the same width."""
+    target, label = working.target, str(working.classes[c])
+    return rf"P({text_latex(target)} = {text_latex(label)}{between}\mathbf{{x}})", f"P({target} = {label}, x)"
+
+
+def _factor(factor: Factor) -> Part:
+    return Part(factor.latex, _width(parts_of(factor.text)))
+
+
+def _value(text: str) -> Part:
+    return Part(_power(text), len(text))
+
+
+def _result(exact: Fraction | None, value: str) -> list[Part]:
+    """Return the value of a product behind its equals signs, with its fraction if it is short."""
+    equal = Part("=", 2, operator=True)
+    short = None if exact is None else fraction(exact)
+    if short is None:
+        return [equal, _value(value)]
+    return [equal, Part(_over(short), max(map(len, short.split("/")))), equal, _value(value)]
+
+
+def _equation(name: str, shown: str, parts: list[Part], width: int | None) -> list[str]:
+    """Return the lines of align* for one equation, which is broken before operators if it is too wide."""
+    if width is None:
+        return [rf"{name} &= {_joined(parts)}"]
+    first, *more = map(_joined, _broken([Part(name, len(shown)), Part("=", 2, operator=True), *parts], width - 4))
+    return [f"& {first}", *(rf"& \quad {line}" for line in more)]
+
+
+def section_latex(section: Section, width: int | None = None) -> str:
     """Return the title, the table and the lines of a section."""
-    head = " & ".join(map(text_latex, section.table))
-    rows = [" & ".join(_cell(shown(cell)) for cell in row) for row in section.table.rows()]
-    table = [
-        rf"\begin{{array}}{{l{'r' * (len(section.table) - 1)}}}",
-        "  " + " \\\\\n  ".join([head, *rows]),
-        r"\end{array}",
-    ]
-    lines = [rf"\noindent {escaped(line)}\\" for line in section.lines]
-    body = [r"\[", *table, r"\]"] if section.table.n_rows else []
-    return "\n".join([rf"\noindent\textbf{{{escaped(section.title)}}}", *body, *lines])
+    body = [grid_latex(section.table, width)] if section.table.n_rows else []
+    return "\n".join([rf"\noindent\textbf{{{escaped(section.title)}}}", *body, *lines_latex(section.lines, width)])
 
 
-def _cell(text: str) -> str:
-    """Return a number as math and any other value as text."""
+def lines_latex(lines: Sequence[str], width: int | None = None) -> list[str]:
+    """Return sentences as paragraphs and formulas, each on its own line, as displayed mathematics."""
+    shown: list[str] = []
+    for formula, group in groupby(lines, key=lambda line: isinstance(line, Formula)):
+        if not formula:
+            shown += [rf"\noindent {escaped(line)}\\" for line in group]
+            continue
+        texts = [formula_latex(line, width) for line in group]
+        if len(texts) == 1:
+            shown.append(f"\\[\n{texts[0]}\n\\]")
+        else:
+            rows = " \\\\\n".join(f"  & {text}" for text in texts)
+            shown.append(f"\\begin{{align*}}\n{rows}\n\\end{{align*}}")
+    return shown
+
+
+def formula_latex(text: str, width: int | None = None) -> str:
+    """Return a formula as mathematics, on several lines if it is wider than `width` characters."""
+    parts = parts_of(text)
+    lines = [parts] if width is None else _broken(parts, width - 4)
+    first, *more = map(_joined, lines)
+    if not more:
+        return first
+    below = " \\\\\n".join(f"    & \\quad {line}" for line in more)
+    return f"\\begin{{aligned}}[t]\n    & {first} \\\\\n{below}\n  \\end{{aligned}}"
+
+
+def _broken(parts: list[Part], width: float) -> list[list[Part]]:
+    """Break a formula before operators so that each line has at most `width` characters."""
+    pieces: list[list[Part]] = [[]]
+    for part in parts:
+        if part.operator and part.latex != r"\mid" and pieces[-1]:
+            pieces.append([])
+        pieces[-1].append(part)
+    lines: list[list[Part]] = [[]]
+    for piece in pieces:
+        if lines[-1] and _width(lines[-1]) + _width(piece) > width:
+            lines.append([])
+        lines[-1] += piece
+    return lines
+
+
+def grid_latex(grid: Grid, width: int | None = None) -> str:
+    """Return a table; if it is wider than `width` characters, as several tables that repeat the first column."""
+    columns = {name: [_cell(cell) for cell in (Formula(""), *cells)] for name, cells in grid.items()}
+    for name, cells in columns.items():
+        cells[0] = Part(text_latex(name) if name else "", len(name))
+    wide = {name: max(part.width for part in cells) + 2 for name, cells in columns.items()}
+    tables: list[list[str]] = [[]]
+    for name in grid:
+        if width is not None and len(tables[-1]) > 1 and sum(map(wide.__getitem__, (*tables[-1], name))) > width:
+            tables.append([tables[0][0]])
+        tables[-1].append(name)
+    shown = []
+    for names in tables:
+        align = "".join("r" if all(type(cell) in (int, float) for cell in grid[name]) else "l" for name in names)
+        lines = [
+            " & ".join(part.latex for part in line) for line in zip(*(columns[name] for name in names), strict=True)
+        ]
+        # only a smaller print makes a single wide column fit
+        small = width is not None and sum(wide[name] for name in names) > width
+        starts = range(1, len(lines), _ROWS)
+        shown += [_array(align, lines[0], lines[start : start + _ROWS], small=small) for start in starts]
+    return "\n".join(shown)
+
+
+def _array(align: str, head: str, rows: list[str], *, small: bool) -> str:
+    body = " \\\\\n  ".join(rows)
+    taller = "\\renewcommand{\\arraystretch}{1.4}\n" if r"\frac" in body else ""  # fractions of two rows do not touch
+    array = f"{taller}\\begin{{array}}{{{align}}}\n  {head} \\\\ \\hline\n  {body}\n\\end{{array}}"
+    return f"\\[\n\\resizebox{{\\linewidth}}{{!}}{{$\n{array}\n$}}\n\\]" if small else f"\\[\n{array}\n\\]"
+
+
+def _cell(cell: Any) -> Part:
+    """Return a number or a computation as mathematics, and any other value as text."""
+    text = shown_text(cell)
+    if isinstance(cell, Formula | Worked):
+        parts = parts_of(text)
+        return Part(_joined(parts), _width(parts))
     if _NUMBER.fullmatch(text):
-        return _power(text)
-    return text_latex(text) if text else ""
+        return _value(text)
+    return Part(text_latex(text) if text else "", len(text))
 
 
 def text_latex(text: str) -> str:

@@ -23,7 +23,7 @@ class Section:
     table : Grid
         Unrounded numbers. They are rounded when the section is rendered.
     lines : tuple of str, default=()
-        Sentences shown below the table.
+        Sentences and formulas (`Formula`) shown below the table.
 
     Examples
     --------
@@ -68,6 +68,33 @@ class Section:
 
     def __str__(self) -> str:
         return self.text()
+
+    def latex(self, width: int | None = None) -> str:
+        r"""Return the section as LaTeX; the document must load amsmath, and graphicx if a width is given.
+
+        Parameters
+        ----------
+        width : int or None, default=None
+            Formulas and tables are broken to fit into this many characters; a beamer frame has about 56. If None,
+            nothing is broken.
+
+        Returns
+        -------
+        str
+            Title, table and lines.
+
+        Examples
+        --------
+        >>> from countwise.working import Formula, Grid, Section
+        >>> print(Section("gain", Grid({}), (Formula("0.94 - (8/14)·0.811 - (6/14)·1 = 0.048"),)).latex())
+        \noindent\textbf{gain}
+        \[
+        0.94 - \frac{8}{14} \cdot 0.811 - \frac{6}{14} \cdot 1 = 0.048
+        \]
+        """
+        from countwise.working.latex import section_latex
+
+        return section_latex(self, width)
 
     def html(self) -> str:
         """Return the section as HTML.
@@ -169,8 +196,14 @@ class Account:
         sections = (section.text(width) for section in self.sections)
         return printable("\n\n".join([self.answer, *sections, *(f"Note: {note}" for note in self.notes)]))
 
-    def latex(self) -> str:
-        r"""Return the working as LaTeX; the document must load amsmath.
+    def latex(self, width: int | None = None) -> str:
+        r"""Return the working as LaTeX; the document must load amsmath, and graphicx if a width is given.
+
+        Parameters
+        ----------
+        width : int or None, default=None
+            Formulas and tables are broken to fit into this many characters; a beamer frame has about 56. If None,
+            nothing is broken.
 
         Returns
         -------
@@ -186,7 +219,7 @@ class Account:
         from countwise.working.latex import escaped, section_latex
 
         lines = [rf"\noindent {escaped(line)}\\" for line in (self.answer, *self.notes)]
-        return "\n".join([lines[0], *(section_latex(s) for s in self.sections), *lines[1:]])
+        return "\n".join([lines[0], *(section_latex(s, width) for s in self.sections), *lines[1:]])
 
     def html(self) -> str:
         """Return the working as HTML that needs no external style sheet.

@@ -283,8 +283,14 @@ class Working:
 
         return render(self, width)
 
-    def latex(self) -> str:
-        r"""Return the working as LaTeX; the document must load amsmath.
+    def latex(self, width: int | None = None) -> str:
+        r"""Return the working as LaTeX; the document must load amsmath, and graphicx if a width is given.
+
+        Parameters
+        ----------
+        width : int or None, default=None
+            Formulas and tables are broken to fit into this many characters; a beamer frame has about 56. If None,
+            nothing is broken.
 
         Returns
         -------
@@ -306,7 +312,7 @@ class Working:
         """
         from countwise.working.latex import render
 
-        return render(self)
+        return render(self, width)
 
     def html(self) -> str:
         """Return the working as HTML that needs no external style sheet.
