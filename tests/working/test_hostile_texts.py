@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 import countwise as cw
 from countwise.plots import draw_network, draw_tree
-from countwise.working import Grid
-from countwise.working import Formula
+from countwise.working import Formula, Grid
 from countwise.working.latex import escaped, formula_latex
 
 from .hostile import TEXTS, workings
