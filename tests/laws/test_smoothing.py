@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,10 @@ FORMS = [
     MEstimate(2, 1.0),
     MEstimate(3, {"Sunny": 0.5, "Rain": 0.25, "Overcast": 0.25}),
     {"epsilon": 2, "k": "classes"},
+    Smoothing("global", denominator="literal"),
+    Smoothing("global", denominator="literal", k="classes"),
+    Smoothing(estimate=MEstimate(2.5, "global"), denominator="literal"),
+    {"epsilon": "global", "denominator": "literal"},
     {"m": 2, "p": 0.1},
 ]
 
@@ -108,10 +113,47 @@ def test_a_wrong_p_is_refused(tennis: Any, p: Any, why: str) -> None:
         NaiveBayesClassifier(smoothing=MEstimate(2, p)).fit(tennis.X, tennis.y)
 
 
-@pytest.mark.parametrize("smoothing", [Smoothing(1, k="classes"), MEstimate(2, 0.25)], ids=str)
+IMPROPER = [Smoothing(1, k="classes"), MEstimate(2, 0.25), Smoothing("global", denominator="literal")]
+
+
+@pytest.mark.parametrize("smoothing", IMPROPER, ids=str)
 def test_networks_refuse_probabilities_that_do_not_sum_to_1(tennis: Any, smoothing: Any) -> None:
     with pytest.raises(OptionError, match="sum to 1"):
         BayesNetworkClassifier("naive", smoothing=smoothing).fit(tennis.X, tennis.y)
+
+
+@pytest.mark.parametrize("k", ["values", "classes"])
+@pytest.mark.parametrize("name", ["multinomial", "bernoulli"])
+def test_a_global_pseudocount_with_the_literal_denominator_smooths_words(name: str, k: str) -> None:
+    docs, y = ["aa aa money", "bb lunch", "money bb", "lunch lunch aa", "cc"], list("shshs")
+    smoothing = Smoothing("global", denominator="literal", k=k)
+    model = NaiveBayesClassifier(name, types={"t": "text"}, smoothing=smoothing).fit({"t": docs}, y)
+    words = [doc.split() if name == "multinomial" else sorted(set(doc.split())) for doc in docs]
+    for c, label in enumerate("hs"):
+        own = [word for doc, of in zip(words, y, strict=True) for word in doc if of == label]
+        total = len(own) if name == "multinomial" else y.count(label)
+        every = sum(map(len, words)) if name == "multinomial" else len(docs)
+        size = 2 if k == "classes" or name == "bernoulli" else 5
+        for i, word in enumerate(["aa", "bb", "cc", "lunch", "money"]):
+            e = Fraction(sum(doc.count(word) for doc in words), every)
+            exact = (own.count(word) + e) / (total + size * e)
+            assert model.densities_["t"].prob[c, i] == pytest.approx(float(exact), abs=1e-15)
+    found = leave_one_out(model, {"t": docs}, y).predictions.proba
+    rows = [{"t": doc} for doc in docs]
+    np.testing.assert_allclose(found, refitted(model, rows, y), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({"epsilon": "global", "k": "classes"}, "no effect"),
+        ({"epsilon": "globl"}, "'globl'"),
+        ({"epsilon": 1, "denominator": "litteral"}, "'litteral'"),
+    ],
+)
+def test_a_wrong_smoothing_is_refused(settings: Any, why: str) -> None:
+    with pytest.raises(OptionError, match=why):
+        Smoothing(**settings)
 
 
 def test_bernoulli_words_heed_a_mapping() -> None:

@@ -63,7 +63,8 @@ _MODELS = [kind.word for kind in KINDS.values() if kind.word]
     metavar="ALPHA",
     help="Smoothing of naive-bayes: pseudocount per value (Laplace), 0 for none, 'global' for one "
     "pseudocount split in proportion to the overall frequencies, m=NUMBER or m=NUMBER,p=NUMBER for an m-estimate, "
-    "or NUMBER,k=classes for K = number of classes in Laplace's denominator.",
+    "NUMBER,k=classes for K = number of classes in Laplace's denominator, or global,denominator=literal for "
+    "the denominator n + K·ε with a global ε.",
 )
 @click.option(
     "--prior",
@@ -223,13 +224,15 @@ def _smoothing(text: str) -> Any:
     try:
         if first.startswith("m=") and (not more or more.startswith("p=")):
             return MEstimate(float(first[2:]), float(more[2:]) if more else "uniform")
-        if more == "k=classes":
-            return Smoothing(float(first), k="classes")
+        if more:
+            settings: dict[str, Any] = dict(one.strip().split("=") for one in more.split(","))
+            if settings.keys() <= {"k", "denominator"}:
+                return Smoothing(first if first == "global" else float(first), **settings)
         return float(text)
     except ValueError as error:
         if isinstance(error, CountwiseError):
             raise
         raise click.UsageError(
-            "--smoothing must be a number >= 0, 'global', NUMBER,k=classes, m=NUMBER or m=NUMBER,p=NUMBER, "
-            f"not {text!r}."
+            "--smoothing must be a number >= 0, 'global', NUMBER,k=classes, global,denominator=literal, m=NUMBER or "
+            f"m=NUMBER,p=NUMBER, not {text!r}."
         ) from None

@@ -88,7 +88,7 @@ class BernoulliDensity(WordsDensity):
     def _either(self) -> Floats:
         """Pseudocounts of documents with and without a word, if they are the same for every word."""
         pseudo = self.smoothing.pseudo(np.zeros((1, 2)), ("present", "absent"))
-        return np.array([pseudo[0], self.smoothing.added(pseudo, self.n_classes) - pseudo[0]])
+        return np.array([pseudo[0], self.smoothing.added(pseudo, self.n_classes)[0] - pseudo[0]])
 
     @property
     def _by_word(self) -> Floats | None:
@@ -112,7 +112,10 @@ class BernoulliDensity(WordsDensity):
         if estimate is not None and estimate.p == "global":
             present = self.used.sum(axis=0) / max(float(self.n.sum()), 1e-300)
         if estimate is not None and present is not None:
-            return float(estimate.m) * np.stack([present, 1 - present], axis=1)
+            pseudo = float(estimate.m) * np.stack([present, 1 - present], axis=1)
+            if self.smoothing.denominator == "literal":  # P(absent) stays 1 - P(present)
+                pseudo[:, 1] = self.smoothing.added(pseudo, self.n_classes)[:, 0] - pseudo[:, 0]
+            return pseudo
         return np.broadcast_to(self._either, (len(self.kept), 2))
 
     @lazy

@@ -151,9 +151,10 @@ class BinnedDensity(CategoricalDensity):
 
     def mean_left_out(self) -> float | None:
         """Return the score from the bin counts, unless the pseudocounts depend on the row."""
-        estimate = self.smoothing.estimate
-        depends = estimate is not None and isinstance(estimate.p, str) and estimate.p == "global"
-        return None if depends else leave_one_out_score(self.counts.T, self.pseudo, added=self._added)
+        added = self._added
+        if self.smoothing.follows_rows or (added != added[0]).any():
+            return None
+        return leave_one_out_score(self.counts.T, self.pseudo, added=float(added[0]))
 
     def log_prob_left_out(
         self, rule: Any, tally: Any, column: Any, rows: LeftOutRows, *, keep: bool = False

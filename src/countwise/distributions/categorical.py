@@ -117,9 +117,9 @@ class CategoricalDensity(Density):
         return self.smoothing.pseudo(self.counts, self.of.values, self._extra)
 
     @property
-    def _added(self) -> float:
-        """What the smoothing adds to the number of rows of each class."""
-        return float(self.smoothing.added(self.pseudo, self.n_classes))
+    def _added(self) -> Floats:
+        """What the smoothing adds to the number of rows of each class, shape (1,) or (values + extra,)."""
+        return self.smoothing.added(self.pseudo, self.n_classes)
 
     @lazy
     def prob(self) -> Floats:
@@ -171,7 +171,7 @@ class CategoricalDensity(Density):
     def _factors(self, code: int) -> list[Factor]:
         """Return the factor of a value in each class, as a fraction if possible."""
         added = self.smoothing.exact(self.counts, code, self.of.values, self._extra)
-        mass = self.smoothing.mass(self.counts, self._extra) if self.cap is None else None
+        mass = self.smoothing.mass(self.counts, added, self._extra) if self.cap is None else None
         logs = self._lookup[code if code < len(self.of.values) else code + 1].tolist()
         counts = self.counts[:, code].tolist() if code < self.counts.shape[1] else [0.0] * self.n_classes
         totals = self.counts.sum(axis=1).tolist()
@@ -214,7 +214,7 @@ class CategoricalDensity(Density):
         code = min(code, k)  # the entry of unseen values follows those of the values
         counts = drawn_counts(np.pad(self.counts, ((0, 0), (0, self._extra))), self.counts.sum(axis=1), self.pseudo)
         added = jeffreys(self.pseudo)
-        total = float(added.sum()) if self.smoothing.proper else self._added
+        total = float(added.sum() if self.smoothing.proper else self._added[code if len(self._added) > 1 else 0])
         for c in range(self.n_classes):
             mine = counts[c, code] + added[code]
             rest = counts[c].sum() + total - mine
@@ -269,7 +269,7 @@ class CategoricalDensity(Density):
         added, mass = self._pseudo_without(at, everyone, everything)
         with np.errstate(divide="ignore", invalid="ignore"):
             others = (everyone / everything)[:, None]
-            logs = np.log(np.where(whole + mass > 1e-12, (mine + added[:, None]) / (whole + mass), others))
+            logs = np.log(np.where(whole + mass > 1e-12, (mine + added) / (whole + mass), others))
             logs = capped(logs, self.cap)
         of = self.of  # False stays in the domain while True occurs
         kept = np.array([not of.grows or value in of.fixed or isinstance(value, bool) for value in of.values])
@@ -277,14 +277,20 @@ class CategoricalDensity(Density):
         nothing = observed & (everything <= 1e-9)
         return np.where((~observed | unique | nothing)[:, None], 0.0, logs), unique & (self.unseen == "share"), False
 
-    def _pseudo_without(self, at: Indices, everyone: Floats, everything: Floats) -> tuple[Floats, float]:
-        """Return the pseudocounts of values and their sum; global frequencies change without the row."""
+    def _pseudo_without(self, at: Indices, everyone: Floats, everything: Floats) -> tuple[Floats, Floats]:
+        """Return the pseudocounts of values, shape (rows, 1), and what is added to the number of rows of a class.
+
+        Global frequencies change without the row.
+        """
         estimate = self.smoothing.estimate
-        if estimate is None or not isinstance(estimate.p, str) or estimate.p != "global":
-            return self.pseudo[at], self._added
+        if estimate is None or not self.smoothing.follows_rows:
+            return self.pseudo[at, None], np.broadcast_to(self._added, self.pseudo.shape)[at, None]
+        m, k = float(estimate.m), len(self.of.values)
         with np.errstate(divide="ignore", invalid="ignore"):
-            pseudo = estimate.m * everyone / everything
-        return np.where(everything > 1e-9, pseudo, estimate.m / len(self.of.values)), float(estimate.m)
+            pseudo = np.where(everything > 1e-9, m * everyone / everything, m / k)[:, None]
+        if self.smoothing.proper:
+            return pseudo, np.full_like(pseudo, m)
+        return pseudo, pseudo * (self.n_classes if self.smoothing.k == "classes" else k)
 
 
 def capped(logs: Floats, cap: float | None) -> Floats:

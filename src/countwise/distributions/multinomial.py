@@ -140,10 +140,11 @@ class MultinomialDensity(WordsDensity):
     def _factors(self, column: Bag) -> Iterator[tuple[str, Sequence[Factor]]]:
         """Yield the factors of the words in the row, and 1/m! if it is included."""
         places, amounts = self._row(column)
-        mass, totals = self.smoothing.mass(self.used), self.used.sum(axis=1)
+        totals = self.used.sum(axis=1)
         for i, m in zip(places.tolist(), amounts.tolist(), strict=True):
             if m > 0:
                 added, logs = self.smoothing.exact(self.used, i, self.kept_words), m * self._table[self.kept[i]]
+                mass = self.smoothing.mass(self.used, added)
                 yield (
                     self.kept_words[i],
                     [
@@ -183,14 +184,14 @@ class MultinomialDensity(WordsDensity):
         if not len(places):
             return
         pseudo, used = jeffreys(self.pseudo), drawn_counts(self.used, self.used.sum(axis=1), self.pseudo)
-        total = float(self.smoothing.added(pseudo, self.n_classes))
+        total = np.broadcast_to(self.smoothing.added(pseudo, self.n_classes), pseudo.shape)[places]
         block = max(1, _CELLS // (len(places) * self.n_classes))  # bounded memory for long texts
         for start in range(0, len(out), block):
             part = out[start : start + block]
             logs = np.empty((len(part), len(places), self.n_classes))
             for c in range(self.n_classes):
                 alpha = used[c, places] + pseudo[places]
-                rest = used[c].sum() + total - alpha.sum()
+                rest = used[c].sum() + total.mean() - alpha.sum()
                 gammas = rng.gamma(np.append(alpha, max(rest, 1e-9)), size=(len(part), len(alpha) + 1))
                 sums = np.maximum(gammas.sum(axis=1, keepdims=True), 1e-300)
                 logs[:, :, c] = np.log(np.maximum(gammas[:, :-1], 1e-300)) - np.log(sums)

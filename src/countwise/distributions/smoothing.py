@@ -98,14 +98,20 @@ class Smoothing:
 
     Parameters
     ----------
-    epsilon : float or None, default=0.0
-        The pseudocount of each value, for Laplace smoothing. It is ignored if `estimate` is given.
+    epsilon : float, 'global' or None, default=0.0
+        The pseudocount ε of each value, for Laplace smoothing. 'global' is the frequency of the value over all
+        classes, which is the m-estimate ``MEstimate(1, "global")``. It is ignored if `estimate` is given.
     estimate : MEstimate or None, default=None
         The m-estimate. None uses Laplace smoothing.
     k : {'values', 'classes'}, default='values'
         The number K in the denominator n + ε K of Laplace smoothing: the number of values of the attribute, or the
         number of classes, as in some textbooks. With the number of classes, the probabilities of an attribute sum to
         1 only if it has as many values as there are classes.
+    denominator : {'sum', 'literal'}, default='sum'
+        What is added to the number of rows n of a class. 'sum' adds the pseudocounts of all values, so that the
+        probabilities sum to 1. 'literal' adds K times the pseudocount of the value itself: (count + ε) / (n + ε K) as
+        it is written, also for a global ε. The two differ only if the pseudocounts of the values differ; then the
+        probabilities do not sum to 1. The prior and the leaves of trees always use the sum.
 
     Examples
     --------
@@ -113,16 +119,27 @@ class Smoothing:
     >>> from countwise.distributions import MEstimate, Smoothing
     >>> Smoothing(estimate=MEstimate(3)).pseudo(np.array([[3, 0], [1, 2]]), ("a", "b")).tolist()
     [1.5, 1.5]
+    >>> print(Smoothing("global", denominator="literal"))
+    global ε, denominator n + K·ε
     """
 
-    epsilon: float | None = 0.0
+    epsilon: Any = 0.0
     estimate: MEstimate | None = None
     k: str = "values"
+    denominator: str = "sum"
 
     def __post_init__(self) -> None:
-        check_settings(self, k=("values", "classes"))
-        if self.epsilon is not None:
+        check_settings(self, k=("values", "classes"), denominator=("sum", "literal"))
+        if isinstance(self.epsilon, str) and self.epsilon == "global":
+            object.__setattr__(self, "estimate", self.estimate or MEstimate(1.0, "global"))
+            object.__setattr__(self, "epsilon", None)
+        elif self.epsilon is not None:
             _check_epsilon(self.epsilon)
+        if self.k == "classes" and self.estimate is not None and self.denominator == "sum":
+            raise OptionError(
+                "k='classes' has no effect: the denominator of an m-estimate and of a global ε has no K.",
+                hint="use denominator='literal' for n + K·ε.",
+            )
 
     def as_setting(self) -> dict[str, Any]:
         """Return the settings as plain data, for the model file.
@@ -136,16 +153,23 @@ class Smoothing:
         --------
         >>> from countwise.distributions import Smoothing
         >>> Smoothing(1.0).as_setting()
-        {'@': 'smoothing', 'epsilon': 1.0, 'estimate': None, 'k': 'values'}
+        {'@': 'smoothing', 'epsilon': 1.0, 'estimate': None, 'k': 'values', 'denominator': 'sum'}
         """
-        return {"@": "smoothing", "epsilon": plain(self.epsilon), "estimate": plain(self.estimate), "k": self.k}
+        own = {"epsilon": plain(self.epsilon), "estimate": plain(self.estimate)}
+        return {"@": "smoothing", **own, "k": self.k, "denominator": self.denominator}
 
     @property
     def proper(self) -> bool:
         """Whether the probabilities of the values of every attribute sum to 1."""
-        if self.estimate is None:
-            return self.k == "values"
-        return not isinstance(self.estimate.p, int | float | np.number)
+        p = "uniform" if self.estimate is None else self.estimate.p
+        if self.denominator == "literal":
+            return self.k == "values" and isinstance(p, str) and p == "uniform"
+        return self.k == "values" and not isinstance(p, int | float | np.number)
+
+    @property
+    def follows_rows(self) -> bool:
+        """Whether the pseudocounts depend on the counts, as global ones do."""
+        return self.estimate is not None and isinstance(self.estimate.p, str) and self.estimate.p == "global"
 
     @property
     def adds(self) -> bool:
@@ -237,13 +261,15 @@ class Smoothing:
         count, total = exact(counts[:, index].sum()), exact(counts.sum())
         return None if count is None or not total else m * count / total
 
-    def mass(self, counts: NDArray[Any], extra: int = 0) -> Fraction | None:
+    def mass(self, counts: NDArray[Any], own: Fraction | None, extra: int = 0) -> Fraction | None:
         """Return what is added to the number of rows of a class, as a fraction.
 
         Parameters
         ----------
         counts : ndarray of shape (n_classes, n_values)
             The counts.
+        own : Fraction or None
+            The pseudocount of the value, from `exact`.
         extra : int, default=0
             The number of extra values, for unseen values.
 
@@ -255,17 +281,16 @@ class Smoothing:
         Examples
         --------
         >>> import numpy as np
+        >>> from fractions import Fraction
         >>> from countwise.distributions import Smoothing
-        >>> str(Smoothing(0.5).mass(np.array([[3, 0, 1]])))
+        >>> str(Smoothing(0.5).mass(np.array([[3, 0, 1]]), Fraction(1, 2)))
         '3/2'
-        >>> str(Smoothing(1, k="classes").mass(np.array([[3, 0, 1], [2, 2, 0]])))
+        >>> str(Smoothing(1, k="classes").mass(np.array([[3, 0, 1], [2, 2, 0]]), Fraction(1)))
         '2'
         """
-        if self.estimate is not None:
+        if self.estimate is not None and self.denominator == "sum":
             return exact(self.estimate.m)
-        each = exact(self.epsilon or 0.0)
-        size = len(counts) if self.k == "classes" else counts.shape[-1] + extra
-        return None if each is None else each * size
+        return None if own is None else own * self._k(len(counts), counts.shape[-1] + extra)
 
     def added(self, pseudo: Floats, n_classes: int) -> Floats:
         """Return what is added to the number of rows of a class.
@@ -279,27 +304,38 @@ class Smoothing:
 
         Returns
         -------
-        ndarray of shape (...)
-            The sum of the pseudocounts, unless K is the number of classes or p is one number for all values.
+        ndarray of shape (..., 1) or (..., n_values)
+            The sum of the pseudocounts, unless K is the number of classes or p is one number for all values. With a
+            literal denominator it differs between the values.
 
         Examples
         --------
         >>> import numpy as np
         >>> from countwise.distributions import Smoothing
-        >>> float(Smoothing(1, k="classes").added(np.ones(3), 2))
-        2.0
+        >>> Smoothing(1, k="classes").added(np.ones(3), 2).tolist()
+        [2.0]
+        >>> Smoothing("global", denominator="literal").added(np.array([0.25, 0.5, 0.25]), 2).tolist()
+        [0.75, 1.5, 0.75]
         """
         if self.proper:
-            return np.asarray(pseudo.sum(axis=-1))
+            return np.asarray(pseudo.sum(axis=-1, keepdims=True))
+        if self.denominator == "literal":
+            return pseudo * self._k(n_classes, pseudo.shape[-1])
         total = float(self.epsilon or 0.0) * n_classes if self.estimate is None else float(self.estimate.m)
-        return np.full(pseudo.shape[:-1], total)
+        return np.full((*pseudo.shape[:-1], 1), total)
+
+    def _k(self, n_classes: int, n_values: int) -> int:
+        return n_classes if self.k == "classes" else n_values
 
     def __str__(self) -> str:
+        of = ", K = number of classes" if self.k == "classes" else ""
         if self.estimate is None:
-            of = ", K = number of classes" if self.k == "classes" else ""
             return f"Laplace {self.epsilon:g}{of}" if self.epsilon else "unsmoothed"
         p = "given" if isinstance(self.estimate.p, Mapping) else self.estimate.p
-        return f"m-estimate, m = {self.estimate.m:g}, p {p}"
+        if self.denominator == "sum":
+            return f"m-estimate, m = {self.estimate.m:g}, p {p}"
+        epsilon = "global ε" if self.estimate == MEstimate(1.0, "global") else f"ε = {self.estimate.m:g}·p, p {p}"
+        return f"{epsilon}, denominator n + K·ε{of}"
 
 
 def _given(p: Mapping[Any, float], values: Sequence[Any]) -> list[float]:
@@ -342,8 +378,9 @@ def smoothing_of(option: Any) -> Smoothing:
     option : float, {'laplace', 'global', 'none'}, MEstimate, mapping, Smoothing or None
         A number is the pseudocount ε of Laplace smoothing, and 'laplace' is the same as 1. 'global' is the m-estimate
         with m = 1 and the frequencies over all classes. An `MEstimate` or a mapping such as ``{"m": 1}`` is an
-        m-estimate; ``{"epsilon": 1, "k": "classes"}`` is Laplace smoothing with K = number of classes. 0, 'none' and
-        None do not smooth.
+        m-estimate; ``{"epsilon": 1, "k": "classes"}`` is Laplace smoothing with K = number of classes, and
+        ``{"epsilon": "global", "denominator": "literal"}`` the `Smoothing` with these settings. 0, 'none' and None do
+        not smooth.
 
     Returns
     -------
@@ -365,11 +402,13 @@ def smoothing_of(option: Any) -> Smoothing:
     if isinstance(option, MEstimate):
         return Smoothing(None, option)
     if isinstance(option, Mapping):
-        kind, names = (Smoothing, {"epsilon", "k"}) if "epsilon" in option else (MEstimate, {"m", "p"})
+        own = {"epsilon", "k", "denominator"}
+        kind, names = (Smoothing, own) if "epsilon" in option else (MEstimate, {"m", "p"})
         odd = sorted(set(option) - names, key=str)
         if odd:
             raise OptionError(
-                f"A mapping for smoothing has no setting {odd[0]!r}.", hint="use m and p, or epsilon and k."
+                f"A mapping for smoothing has no setting {odd[0]!r}.",
+                hint="use m and p, or epsilon, k and denominator.",
             )
         return smoothing_of(kind(**option))
     if isinstance(option, int | float | np.integer | np.floating) and not isinstance(option, bool):

@@ -65,7 +65,7 @@ class NaiveBayesClassifier(GenerativeClassifier):
         Smoothing against zero frequencies. A number is the pseudocount ε of Laplace smoothing, and 'laplace' is
         the same as 1. 'global' adds one pseudocount in total, divided in proportion to the frequencies over all
         classes. An `MEstimate` adds m pseudocounts. A `Smoothing` can take K = number of classes in the denominator
-        of Laplace smoothing. 0, 'none' and None do not smooth.
+        of Laplace smoothing, or use a global ε in Laplace's formula. 0, 'none' and None do not smooth.
     prior : {'raw', 'smoothed', 'uniform'}, mapping or array-like, default='raw'
         P(class): the class frequencies, the class frequencies smoothed like the attributes, the same for all
         classes, or the given probabilities (by class, or in the order of `classes_`). A class without rows has
