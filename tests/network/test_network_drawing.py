@@ -15,8 +15,8 @@ from countwise.data.table import Table
 from countwise.distributions import Gaussian
 from countwise.errors import CountwiseError
 from countwise.network.graph import Graph
+from countwise.network.layered_layout import LayerRows, across, crossings, layers_of, layout, ordered
 from countwise.network.net import Net
-from countwise.plots.layered_layout import LayerRows, across, crossings, layers_of, layout, ordered
 from countwise.plots.network import graph_svg, network_svg
 from countwise.plots.style import text_width
 

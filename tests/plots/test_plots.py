@@ -10,9 +10,9 @@ from countwise import Nominal, WrapperSelector, samples
 from countwise.data.frames import frame_of
 from countwise.errors import OptionError, TableError
 from countwise.network.graph import Graph
+from countwise.network.layered_layout import LayerRows, _spaced, crossings, layers_of, layout
 from countwise.network.net import Net
 from countwise.plots import plot_bandwidth
-from countwise.plots.layered_layout import LayerRows, _spaced, crossings, layers_of, layout
 from countwise.plots.network import graph_svg, network_svg
 from countwise.plots.plot_data import moved, plot_data, spread_out, still
 from countwise.plots.regions import Scene, boundary

@@ -27,6 +27,7 @@ from countwise.network.em import Learned, ParameterLearner
 from countwise.network.engine import EngineRows
 from countwise.network.families import FamilyTally
 from countwise.network.graph import Graph
+from countwise.network.latex import graph_latex
 from countwise.network.net import Net
 from countwise.network.queries import QueryAnswer
 from countwise.network.search.constraints import FoundStructure
@@ -752,6 +753,32 @@ class NetworkModel(TallyModel):
         if not hasattr(self, "graph_"):
             self._check_fitted()
         return self.graph_
+
+    def latex(self, width: int | None = None) -> str:
+        r"""Return the graph as a LaTeX picture; the document must load tikz.
+
+        Parameters
+        ----------
+        width : int or None, default=None
+            A picture wider than this many characters is scaled down to the width of the line; a beamer frame has
+            about 56. If None, it is not scaled.
+
+        Returns
+        -------
+        str
+            A ``tikzpicture`` with the nodes in layers and arcs that point down.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork
+        >>> print(BayesNetwork({"rain": [], "grass": ["rain"]}).latex())
+        \begin{tikzpicture}[x=1cm, y=1cm, every node/.style={font=\small, align=center}]
+          \node[draw, rounded corners=4pt, minimum width=1.26cm] (n0) at (0.72,-0.3) {rain};
+          \node[draw, rounded corners=4pt, minimum width=1.45cm] (n1) at (0.72,-1.82) {grass};
+          \draw[->] (n0) -- (n1);
+        \end{tikzpicture}
+        """
+        return graph_latex(self._known_graph(), width)
 
     @property
     def _has_parameters(self) -> bool:

@@ -14,9 +14,9 @@ from countwise._typing import Floats
 from countwise.data.attributes import Nominal, Numeric
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.network.graph import Graph
+from countwise.network.layered_layout import HEAD, Run, layout
 from countwise.network.net import Net
 from countwise.network.queries import moments
-from countwise.plots.layered_layout import HEAD, Run, layout
 from countwise.plots.style import DARK, PALETTE, QUIET, shortened, svg_page, svg_text, text_width, wrapped
 from countwise.working.markup import escape
 from countwise.working.numbers import number, percent

@@ -75,12 +75,10 @@ class _TreePage:
     def __init__(self, model: Any, marked: frozenset[int], max_depth: int | None, direction: str | None) -> None:
         self.model, self.tree, self.features, self.marked = model, model.tree_, model._features, marked
         depths = self.tree.depths
-        if max_depth is None:  # the depth up to which the number of leaves is limited
-            nodes = np.bincount(depths)
-            ends = np.cumsum(np.bincount(depths[self.tree.leaves], minlength=len(nodes)))
-            max_depth = int(np.flatnonzero(ends + nodes <= _MOST_LEAVES).max(initial=0))
+        if max_depth is None:
+            max_depth = self.tree.depth_with(_MOST_LEAVES)
         self.ends = (self.tree.attribute < 0) | (depths >= max_depth)
-        self.place = self._placed()
+        self.place = self.tree.places(self.ends)
         self.depth = {k: int(depths[k]) for k in self.place}
         leaves = sum(bool(self.ends[k]) for k in self.place)
         self.down = leaves <= _FEW if direction is None else direction == "down"
@@ -106,24 +104,6 @@ class _TreePage:
         self.width = 2 * _EDGE + max(wide, sum(text_width(text, _BODY) + 34 for _, text in self.entries))
         self.height = self.top + high + _EDGE
         self.shift = (self.width - 2 * _EDGE - wide) / 2 if self.down else 0.0
-
-    def _placed(self) -> dict[int, float]:
-        """Return the position of each node across: leaves are consecutive, other nodes centered on their children."""
-
-        def children(k: int) -> range:
-            return range(self.tree.children[k], self.tree.children[k] + self.tree.sizes[k])
-
-        order, waiting = [], [0]
-        while waiting:
-            k = waiting.pop()
-            order.append(k)
-            if not self.ends[k]:
-                waiting.extend(reversed(children(k)))
-        place = {k: float(i) for i, k in enumerate(k for k in order if self.ends[k])}
-        for k in reversed(order):  # children come behind their parents
-            if not self.ends[k]:
-                place[k] = (place[children(k)[0]] + place[children(k)[-1]]) / 2
-        return {k: place[k] for k in order}
 
     def _corner(self, k: int) -> tuple[float, float]:
         """Return the upper left corner of a node."""

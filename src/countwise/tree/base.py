@@ -32,6 +32,7 @@ from countwise.tree.growth.builder import ClassFactors, TrainingSet
 from countwise.tree.growth.criteria import Criterion
 from countwise.tree.growth.grow_memory import MemoryTrainingSet
 from countwise.tree.growth.settings import check_growth_settings, growth_settings
+from countwise.tree.latex import tree_latex
 from countwise.tree.nodes import Landing, Tree
 from countwise.tree.pruning import check_pruning, grown_and_pruned, needs_no_rows
 from countwise.tree.rules import RuleSet, rules_of
@@ -488,6 +489,42 @@ class TreeModel(FeatureModel):
         self._check_fitted()
         check_number("max_depth", max_depth, 0, none=True, whole=True)
         return drawn(self.tree_, self._features, self._leaf_text, max_depth, self._passed(X, row))
+
+    def latex(self, width: int | None = None, *, max_depth: int | None = None) -> str:
+        r"""Return the tree as a LaTeX picture; the document must load tikz.
+
+        Parameters
+        ----------
+        width : int or None, default=None
+            A picture wider than this many characters is scaled down to the width of the line; a beamer frame has
+            about 56. If None, it is not scaled.
+        max_depth : int or None, default=None
+            Depth at which the picture stops; nodes that are cut off end in ``…``. None draws the largest depth with
+            at most 30 leaves whose text stays readable.
+
+        Returns
+        -------
+        str
+            A ``tikzpicture``.
+
+        Examples
+        --------
+        >>> from countwise import TreeClassifier, samples
+        >>> tennis = samples.load("tennis")
+        >>> print(TreeClassifier(max_depth=1).fit(tennis.X, tennis.y).latex())
+        \begin{tikzpicture}[x=1cm, y=1cm, every node/.style={font=\small, align=center}]
+          \node[draw, minimum width=1.92cm] (n0) at (2.22,0) {outlook?};
+          \node[draw, rounded corners=4pt, minimum width=0.97cm] (n1) at (0,-2) {Yes \\ 4};
+          \node[draw, rounded corners=4pt, minimum width=1.73cm] (n2) at (2.22,-2) {Yes \\ 5 \\ 2 wrong};
+          \node[draw, rounded corners=4pt, minimum width=1.73cm] (n3) at (4.44,-2) {No \\ 5 \\ 2 wrong};
+          \draw[-] (n0) -- node[midway, fill=white, inner sep=1pt] {Overcast} (n1);
+          \draw[-] (n0) -- node[midway, fill=white, inner sep=1pt] {Rain} (n2);
+          \draw[-] (n0) -- node[midway, fill=white, inner sep=1pt] {Sunny} (n3);
+        \end{tikzpicture}
+        """
+        self._check_fitted()
+        check_number("max_depth", max_depth, 0, none=True, whole=True)
+        return tree_latex(self, max_depth, width)
 
     def _passed(self, X: Any, row: int) -> frozenset[int]:
         """Return the nodes that a row passes."""

@@ -89,6 +89,30 @@ class Tree:
         groups = np.where(self.groups < 0, np.repeat(self.missing, np.diff(self.group_starts)), self.groups)
         return (self.attribute, self.limits, self.limit_starts, groups, self.group_starts, self.missing)
 
+    def depth_with(self, leaves: int) -> int:
+        """Return the largest depth at which a tree that is cut off there has at most so many leaves."""
+        nodes = np.bincount(self.depths)
+        ends = np.cumsum(np.bincount(self.depths[self.leaves], minlength=len(nodes)))
+        return int(np.flatnonzero(ends + nodes <= leaves).max(initial=0))
+
+    def places(self, ends: Flags) -> dict[int, float]:
+        """Return the position of each node across the direction of growth, parents before their children.
+
+        Leaves are consecutive, other nodes are centered on their children. The tree is cut off at the nodes `ends`.
+        """
+        order, waiting = [], [0]
+        while waiting:
+            k = waiting.pop()
+            order.append(k)
+            if not ends[k]:
+                waiting.extend(range(int(self.children[k] + self.sizes[k]) - 1, int(self.children[k]) - 1, -1))
+        place = {k: float(i) for i, k in enumerate(k for k in order if ends[k])}
+        for k in reversed(order):  # children come behind their parents
+            if not ends[k]:
+                first = int(self.children[k])
+                place[k] = (place[first] + place[first + int(self.sizes[k]) - 1]) / 2
+        return {k: place[k] for k in order}
+
     def candidates(self, k: int) -> NodeCandidates:
         """Return the candidate split of a node by each attribute; NaN if none was searched."""
         at = int(np.searchsorted(self.searched, k))

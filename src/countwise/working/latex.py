@@ -21,9 +21,14 @@ from countwise.working.steps import Factor
 from countwise.working.text import columns, folded
 from countwise.working.working import Working
 
-__all__ = ["escaped", "formula_latex", "grid_latex", "lines_latex", "render", "section_latex", "text_latex"]
+__all__ = ["LETTER", "escaped", "formula_latex", "grid_latex", "lines_latex", "render", "section_latex", "text_latex"]
 
-_ROWS = 25  # of one table: more rows go into a further table, since none is broken between pages
+_ROWS, _ROWS_OF_A_FRAME = (
+    25,
+    12,
+)  # of one table: more rows go into a further table, since none is broken between pages
+LETTER = 0.19  # average width of a letter in cm, at 11 pt
+_NARROWEST = 14  # width in characters of a column whose lines are broken
 
 _SPECIAL = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
@@ -36,6 +41,7 @@ _SPECIAL = {
 _MATH = {
     "−": "-", "·": r"\cdot", "×": r"\times", "±": r"\pm", "≤": r"\le", "≥": r"\ge", "≠": r"\ne", "≈": r"\approx",
     "∝": r"\propto", "∞": r"\infty", "√": r"\surd", "∫": r"\int", "Σ": r"\Sigma", "∏": r"\prod", "Π": r"\Pi",
+    "▶": r"\triangleright",
     "→": r"\rightarrow", "←": r"\leftarrow", "∧": r"\wedge", "∨": r"\vee", "¬": r"\neg", "∈": r"\in",
     "α": r"\alpha", "β": r"\beta", "γ": r"\gamma", "δ": r"\delta", "Δ": r"\Delta", "ε": r"\varepsilon",
     "½": r"\tfrac12", "θ": r"\theta", "λ": r"\lambda", "μ": r"\mu", "π": r"\pi", "σ": r"\sigma",
@@ -60,15 +66,15 @@ def render(working: Working, width: int | None = None) -> str:
             factors.append(_value(probability(sum(step.factors[c].log for step in rest))))
         product = [part for factor in factors for part in (Part(r"\cdot", 2, operator=True), factor)][1:]
         product += _result(working.exact_joint[c], probability(working.log_joint[c]))
-        lines += _equation(*_named(working, c, r",\, "), product, width)
+        lines += _equation(*_event(working, c, r",\, "), product, width)
     for c in columns(working):
         posterior = _result(working.exact_posterior[c], number(working.posterior[c]))[1:]
-        lines += _equation(*_named(working, c, r" \mid "), posterior, width)
+        lines += _equation(*_event(working, c, r" \mid "), posterior, width)
     body = " \\\\\n".join(f"  {line}" for line in lines)
     return "\n".join([r"\begin{align*}", body, r"\end{align*}", *(section_latex(s, width) for s in working.sections)])
 
 
-def _named(working: Working, c: int, between: str) -> tuple[str, str]:
+def _event(working: Working, c: int, between: str) -> tuple[str, str]:
     """Return the probability of a class and the row as LaTeX, and as text of the same width."""
     target, label = working.target, str(working.classes[c])
     return rf"P({text_latex(target)} = {text_latex(label)}{between}\mathbf{{x}})", f"P({target} = {label}, x)"
@@ -149,33 +155,54 @@ def _broken(parts: list[Part], width: float) -> list[list[Part]]:
 
 def grid_latex(grid: Grid, width: int | None = None) -> str:
     """Return a table; if it is wider than `width` characters, as several tables that repeat the first column."""
-    columns = {name: [_cell(cell) for cell in (Formula(""), *cells)] for name, cells in grid.items()}
-    for name, cells in columns.items():
-        cells[0] = Part(text_latex(name) if name else "", len(name))
+    columns = {name: [_named(name), *map(_cell, cells)] for name, cells in grid.items()}
     wide = {name: max(part.width for part in cells) + 2 for name, cells in columns.items()}
     tables: list[list[str]] = [[]]
     for name in grid:
         if width is not None and len(tables[-1]) > 1 and sum(map(wide.__getitem__, (*tables[-1], name))) > width:
             tables.append([tables[0][0]])
         tables[-1].append(name)
-    shown = []
-    for names in tables:
-        align = "".join("r" if all(type(cell) in (int, float) for cell in grid[name]) else "l" for name in names)
-        lines = [
-            " & ".join(part.latex for part in line) for line in zip(*(columns[name] for name in names), strict=True)
-        ]
-        # only a smaller print makes a single wide column fit
-        small = width is not None and sum(wide[name] for name in names) > width
-        starts = range(1, len(lines), _ROWS)
-        shown += [_array(align, lines[0], lines[start : start + _ROWS], small=small) for start in starts]
-    return "\n".join(shown)
+    return "\n".join(_arrays(grid, columns, wide, names, width) for names in tables)
+
+
+def _arrays(
+    grid: Grid, columns: dict[str, list[Part]], wide: dict[str, float], names: list[str], width: int | None
+) -> str:
+    """Return some columns of a table as arrays of so many rows that a page can hold them."""
+    align = "".join("r" if all(type(cell) in (int, float) for cell in grid[name]) else "l" for name in names)
+    over = 0.0
+    if width is not None:
+        texts = {name for name in names if all(isinstance(c, str) and not isinstance(c, Formula) for c in grid[name])}
+        room = {name: wide[name] for name in names}
+        for cap in range(int(max(room.values())), _NARROWEST, -1):  # the widest columns of text are broken first
+            room |= {name: min(wide[name], cap) for name in texts}
+            over = sum(room.values()) - width
+            if over <= 0:
+                break
+        broken = {name: LETTER * room[name] for name in texts if room[name] < wide[name]}
+        columns = columns | {
+            name: [columns[name][0], *(_paragraph(c, broken[name]) for c in grid[name])] for name in broken
+        }
+    lines = [" & ".join(columns[name][i].latex for name in names) for i in range(grid.n_rows + 1)]
+    most = _ROWS if width is None else _ROWS_OF_A_FRAME
+    starts = range(1, len(lines), most)
+    return "\n".join(_array(align, lines[0], lines[start : start + most], small=over > 0) for start in starts)
+
+
+def _paragraph(text: str, wide: float) -> Part:
+    return Part(rf"\parbox[t]{{{wide:.1f}cm}}{{\raggedright {escaped(text)}\strut}}", 0)
 
 
 def _array(align: str, head: str, rows: list[str], *, small: bool) -> str:
     body = " \\\\\n  ".join(rows)
-    taller = "\\renewcommand{\\arraystretch}{1.4}\n" if r"\frac" in body else ""  # fractions of two rows do not touch
+    # fractions of two rows do not touch
+    taller = "\\renewcommand{\\arraystretch}{1.4}\n" if r"\frac" in body else ""
     array = f"{taller}\\begin{{array}}{{{align}}}\n  {head} \\\\ \\hline\n  {body}\n\\end{{array}}"
     return f"\\[\n\\resizebox{{\\linewidth}}{{!}}{{$\n{array}\n$}}\n\\]" if small else f"\\[\n{array}\n\\]"
+
+
+def _named(name: str) -> Part:
+    return Part(text_latex(name) if name else "", len(name))
 
 
 def _cell(cell: Any) -> Part:

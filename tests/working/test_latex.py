@@ -1,0 +1,106 @@
+"""LaTeX of workings, tables, trees and networks: every engine compiles it, and it fits a frame of beamer."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+import countwise as cw
+from countwise import BayesNetworkClassifier, NaiveBayesClassifier, TreeClassifier, TreeRegressor, samples
+from countwise.working import Formula, Grid, Section
+from countwise.working.latex import formula_latex
+from countwise.working.numbers import Worked
+
+ENGINES = ("pdflatex", "xelatex", "lualatex")
+WIDTH = 56  # characters of a line in a frame of 4:3
+
+
+@pytest.mark.parametrize(
+    ("text", "latex"),
+    [
+        ("(3 + 1)/(5 + 3) = 0.5", r"\frac{3 + 1}{5 + 3} = 0.5"),
+        ("0.94 - (7/14)·0.985 = 0.45", r"0.94 - \frac{7}{14} \cdot 0.985 = 0.45"),
+        ("-(9/14)·log2(9/14)", r"- \frac{9}{14} \cdot \log_2\left(\frac{9}{14}\right)"),
+        ("(3 - 1.8)²/1.8", r"\frac{(3 - 1.8)^{2}}{1.8}"),
+        ("√(1/5) = 1e-7", r"\sqrt{\frac{1}{5}} = 1 \cdot 10^{-7}"),
+        ("P(humidity = High | play)", r"P(\text{humidity} = \text{High} \mid \text{play})"),
+        ("|2/4 - 0/2|^k", r"| \frac{2}{4} - \frac{0}{2} |^{k}"),
+        ("Σ⁻¹(x - μ)", r"\Sigma^{-1} (x - \mu)"),
+        ("bill_length_mm <= 3", r"\text{bill\_length\_mm} \le 3"),
+        ("a/b/c", r"\frac{\frac{a}{b}}{c}"),
+        ("open (3 + 4", r"\text{open} (3 + 4"),
+    ],
+)
+def test_a_formula_is_set_as_on_a_board(text, latex):
+    assert formula_latex(Formula(text)) == latex
+
+
+def test_a_formula_wider_than_the_line_is_broken_before_operators():
+    lines = formula_latex(Formula(" + ".join(f"(1/{k})·log2(1/{k})" for k in range(2, 12))), 40).split(r"\\")
+    assert len(lines) > 3
+    assert all(re.match(r"\s*& \\quad [+\\]", line) for line in lines[1:])
+
+
+def test_a_table_wider_than_the_line_is_divided_and_repeats_its_first_column():
+    grid = Grid({"class": ["yes", "no"], **{f"column {k}": [k / 7, 1.5] for k in range(9)}})
+    assert grid.latex().count(r"\begin{array}") == 1
+    assert grid.latex(40).count(r"\begin{array}") == grid.latex(40).count(r"\text{class} &") > 2
+
+
+def test_numbers_with_a_derivation_are_fractions_in_tables():
+    assert r"\frac{3}{5} = 0.6" in Grid({"p": [Worked(0.6, "3/5")]}).latex()
+    assert r"\noindent a \% b\\" in Section("s", Grid({}), ("a % b",)).latex()
+
+
+def _workings() -> dict[str, str]:
+    penguins = samples.load("penguins")
+    numbers = {name: penguins.frame[name] for name in ("bill_length_mm", "bill_depth_mm", "flipper_length_mm")}
+    learners = {
+        "naive Bayes": cw.NaiveBayesClassifier("auto"),
+        "discriminant": cw.DiscriminantClassifier(nominal="onehot"),
+        "prototypes": cw.PrototypeClassifier(),
+        "tree": cw.TreeClassifier(),
+        "rules": cw.RuleClassifier(),
+        "neighbors": cw.NeighborsClassifier(3),
+        "PEBLS": cw.PEBLSClassifier(),
+        "rote": cw.RoteClassifier(),
+        "network": cw.BayesNetworkClassifier("tan"),
+    }
+    found = {name: model.fit(penguins.X, penguins.y).explain(penguins.X, row=0) for name, model in learners.items()}
+    found["Parzen"] = cw.ParzenClassifier().fit(numbers, penguins.y).explain(numbers, row=0)
+    found["neighbors, a number"] = cw.NeighborsRegressor(3).fit(numbers, np.arange(344.0)).explain(numbers, row=0)
+    return {name: working.latex(WIDTH) for name, working in found.items()}
+
+
+def _pictures() -> dict[str, str]:
+    penguins, hours, tennis = (samples.load(name) for name in ("penguins", "hours", "tennis"))
+    trees = {
+        "a deep tree": TreeClassifier().fit(penguins.X, penguins.y),
+        "a regression tree": TreeRegressor().fit(hours.X, hours.y),
+        "a network": BayesNetworkClassifier("tan").fit(penguins.frame, "species"),
+    }
+    table = NaiveBayesClassifier().fit(tennis.X, tennis.y).table("outlook")
+    return {**{name: model.latex(WIDTH) for name, model in trees.items()}, "a table": table.latex(WIDTH)}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_latex_of_every_learner_compiles_and_fits_a_frame(engine, tmp_path):
+    if shutil.which(engine) is None:
+        pytest.skip(f"needs {engine}")
+    parts = {**_workings(), **_pictures()}
+    frames = [f"\\begin{{frame}}[allowframebreaks]{{{name}}}\n{body}\n\\end{{frame}}" for name, body in parts.items()]
+    text = "\n".join([r"\documentclass[11pt]{beamer}\usepackage{tikz}\begin{document}", *frames, r"\end{document}"])
+    (tmp_path / "t.tex").write_text(text, encoding="utf-8")
+    done = subprocess.run(
+        [engine, "-interaction=nonstopmode", "-no-shell-escape", "t.tex"], cwd=tmp_path, capture_output=True,
+        timeout=240,
+    )  # fmt: skip
+    log = (tmp_path / "t.log").read_text(encoding="utf-8", errors="replace")
+    assert done.returncode == 0, log[-3000:]
+    assert not re.search(r"^!", log, re.MULTILINE)
+    wide = [float(points) for points in re.findall(r"Overfull \\hbox \(([0-9.]+)pt", log)]
+    assert max(wide, default=0.0) < 12, wide  # points; a letter is about five wide
