@@ -22,13 +22,14 @@ from countwise.distributions import smoothing_of
 from countwise.distributions.categorical import counted_factor
 from countwise.distributions.smoothing import exact
 from countwise.engines.execute import executed
-from countwise.errors import OptionError, did_you_mean, listed, printable
+from countwise.errors import OptionError, check_flag, did_you_mean, listed, printable
 from countwise.scoring.additive import answered
 from countwise.scoring.plan import Scoring, inputs_of
 from countwise.scoring.sql import scoring_query
 from countwise.tallies import Values
 from countwise.working import Grid, Step
 from countwise.working.numbers import Worked
+from countwise.working.smoothing import smoothing_table
 
 __all__ = ["GenerativeClassifier"]
 
@@ -162,9 +163,9 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
             p, log = self.class_prior_[c], float(self.log_prior_[c])
             factor = counted_factor(log, counts[i], counts.sum(), added[i], mass)
             if isinstance(self.prior, str) and self.prior == "uniform":
-                factor = replace(factor, text=f"1/{k}", latex=rf"\frac{{1}}{{{k}}}", fraction=Fraction(1, k))
+                factor = replace(factor, text=f"1/{k}", latex=rf"\frac{{1}}{{{k}}}", fraction=Fraction(1, k), raw="")
             elif not isinstance(self.prior, str) or factor.fraction is None:
-                factor = replace(factor, text=f"{p:.6g}", latex=f"{p:.6g}", fraction=exact(p))
+                factor = replace(factor, text=f"{p:.6g}", latex=f"{p:.6g}", fraction=exact(p), raw="")
             factors[c] = factor
         return Step(self.target_.name, "", tuple(factors), "known", "prior")
 
@@ -341,13 +342,15 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         self._check_fitted()
         return {self.target_.name: "prior", **{key: d.rule for key, d in self.densities_.items()}}
 
-    def table(self, name: str) -> Grid:
+    def table(self, name: str, *, smoothing: bool = False) -> Grid:
         """Return the learned parameters of one attribute as a table.
 
         Parameters
         ----------
         name : str
             The attribute, or the target for the prior.
+        smoothing : bool, default=False
+            Whether to show each frequency before and after smoothing, in a row for each value and class.
 
         Returns
         -------
@@ -362,12 +365,21 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         wind   no              yes
         east   1/3 = 0.333333  2/3 = 0.666667
         north  2/3 = 0.666667  1/3 = 0.333333
+        >>> print(NaiveBayesClassifier().fit(rain.frame, "rain").table("wind", smoothing=True))
+        probability            raw  smoothed
+        P(wind = east | no)    1/3  (1 + 1)/(3 + 2) = 2/5 = 0.4
+        P(wind = east | yes)   2/3  (2 + 1)/(3 + 2) = 3/5 = 0.6
+        P(wind = north | no)   2/3  (2 + 1)/(3 + 2) = 3/5 = 0.6
+        P(wind = north | yes)  1/3  (1 + 1)/(3 + 2) = 2/5 = 0.4
         """
         self._check_fitted()
+        check_flag("smoothing", smoothing)
         if not isinstance(name, str):
             raise OptionError(f"name must be the name of an attribute, not {name!r}.")
         if name == self.target_.name:
             prior = self._prior_step()
+            if smoothing:
+                return smoothing_table([prior], self.classes_.tolist())
             cells = [Worked(p, f.text) for f, p in zip(prior.factors, self.class_prior_, strict=True)]
             return Grid({name: [str(c) for c in self.classes_], "prior": cells})
         key = next((part.key for part in self.terms_ if name == part.key or name in part.columns), None)
@@ -377,4 +389,12 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
                 hint=did_you_mean(name, self.schema_)
                 or f"use one of {listed(self.schema_)}, or {self.target_.name!r} for the prior.",
             )
-        return Grid(self.densities_[key].summary(self.classes_.tolist()))
+        if not smoothing:
+            return Grid(self.densities_[key].summary(self.classes_.tolist()))
+        steps = self.densities_[key].smoothing_steps()
+        if not steps:
+            raise OptionError(
+                f"The distribution of {name!r}, {self.densities_[key].rule}, has no frequencies to smooth.",
+                hint="use table without smoothing=True.",
+            )
+        return smoothing_table(steps, self.classes_.tolist())

@@ -41,6 +41,7 @@ __all__ = ["command"]
 @click.option(
     "--interval", default=0.9, show_default=True, help="Level of the credible interval (naive Bayes); 0 for none."
 )
+@click.option("--unsmoothed", is_flag=True, help="Show each frequency before and after smoothing (naive Bayes).")
 def command(
     model: str,
     file: str | None,
@@ -49,6 +50,7 @@ def command(
     form: str,
     changes: bool,
     interval: float,
+    unsmoothed: bool,
 ) -> None:
     """Show each step of one prediction of MODEL.
 
@@ -66,6 +68,10 @@ def command(
     fitted = predictor_from(model)
     rows = row_from(fitted.schema_, pairs(settings, "--set")) if settings else _row(file, row or 0, fitted.schema_)
     settings_used = {"changes": changes, "interval": interval or None} if hasattr(fitted, "predict_interval") else {}
+    if unsmoothed:
+        if type(fitted).__name__ != "NaiveBayesClassifier":
+            raise click.UsageError("--unsmoothed can be used only with naive Bayes.")
+        settings_used["smoothing"] = True
     working = fitted.explain(rows, **settings_used)
     if form == "json":
         echo_json(working.to_dict())

@@ -23,8 +23,16 @@ _MOST = 200  # most tables to show
 @click.option(
     "--depth", default=None, type=click.IntRange(min=0), metavar="N", help="Largest depth to which a tree is shown."
 )
+@click.option("--unsmoothed", is_flag=True, help="Show the frequencies of ATTRIBUTE before and after smoothing.")
 def command(
-    model: str, attribute: str | None, as_json: bool, rules: bool, sql: bool, svg: str | None, depth: int | None
+    model: str,
+    attribute: str | None,
+    as_json: bool,
+    rules: bool,
+    sql: bool,
+    svg: str | None,
+    depth: int | None,
+    unsmoothed: bool,
 ) -> None:
     """Show what MODEL has learned: its tables, tree, rules or network.
 
@@ -35,6 +43,7 @@ def command(
     Examples:
       countwise show weather.json
       countwise show weather.json outlook
+      countwise show weather.json outlook --unsmoothed
       countwise show tree.json --rules
       countwise show net.json --svg net.svg
     """
@@ -46,6 +55,8 @@ def command(
     tree, network = word in ("tree", "regression-tree"), word in ("net", "network")
     if not tree and (sql or depth is not None or (rules and word != "rules")):
         raise click.UsageError("--rules, --sql and --depth can be used only with trees.")
+    if unsmoothed and (not attribute or not hasattr(fitted, "table")):
+        raise click.UsageError("--unsmoothed needs ATTRIBUTE, and a model with a table for each attribute.")
     if svg:
         if not (tree or network):
             raise click.UsageError("--svg can be used only with trees and networks.")
@@ -55,7 +66,7 @@ def command(
             raise click.UsageError("ATTRIBUTE cannot be used with trees and rules.")
         _show_tree(fitted, as_json, rules, sql, depth, tree)
     else:
-        _show_tables(fitted, as_json, attribute, word)
+        _show_tables(fitted, as_json, attribute, word, unsmoothed)
 
 
 def _draw(fitted: Any, svg: str, depth: int | None, tree: bool) -> None:
@@ -79,13 +90,13 @@ def _show_tree(fitted: Any, as_json: bool, rules: bool, sql: bool, depth: int | 
         echo(f"Tree for {fitted.target_.name!r}, trained on {fitted.n_rows_} rows\n\n{fitted.draw(max_depth=depth)}")
 
 
-def _show_tables(fitted: Any, as_json: bool, attribute: str | None, word: str) -> None:
+def _show_tables(fitted: Any, as_json: bool, attribute: str | None, word: str, unsmoothed: bool) -> None:
     from countwise.errors import OptionError, did_you_mean, listed
 
     tables = fitted.tables()
     if attribute:
         if hasattr(fitted, "table"):  # several columns may share one term
-            tables = {attribute: fitted.table(attribute)}
+            tables = {attribute: fitted.table(attribute, **({"smoothing": True} if unsmoothed else {}))}
         elif attribute in tables:
             tables = {attribute: tables[attribute]}
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -162,20 +163,31 @@ class BernoulliDensity(WordsDensity):
         present = self._present(column)
         each = len(self.kept) <= _FEW_WORDS
         for i in range(len(self.kept)) if each else np.flatnonzero(present).tolist():
-            added, mass = exact(self.pseudo[i, 0]), exact(self.pseudo[i].sum())
-            logs = self._logs[0 if present[i] else 1][i].tolist()
-            yield (
-                f"{'' if present[i] else 'no '}{self.kept_words[i]}",
-                [
-                    self._word_factor(log, self.used[c, i], self.n[c], added, mass, absent=not present[i])
-                    for c, log in enumerate(logs)
-                ],
-            )
+            absent = not present[i]
+            yield f"{'no ' if absent else ''}{self.kept_words[i]}", self._factors_of(i, absent=absent)
         if not each:
-            absent = int(np.count_nonzero(~present))
-            text, latex = f"∏ (1 - P) of {absent} words", rf"\prod_{{{absent}}} (1 - P)"
+            others = int(np.count_nonzero(~present))
+            text, latex = f"∏ (1 - P) of {others} words", rf"\prod_{{{others}}} (1 - P)"
             rest = self._logs[1][~present].sum(axis=0).tolist()
-            yield f"{absent} absent words", [Factor(log, text, latex) for log in rest]
+            yield f"{others} absent words", [Factor(log, text, latex) for log in rest]
+
+    def _factors_of(self, i: int, *, absent: bool = False) -> list[Factor]:
+        """Return P(word present | class) of a kept word, or P(word absent | class)."""
+        added, mass = self._exact_pseudo(i)
+        return [
+            self._word_factor(log, self.used[c, i], self.n[c], added, mass, absent=absent)
+            for c, log in enumerate(self._logs[int(absent)][i].tolist())
+        ]
+
+    def _exact_pseudo(self, i: int) -> tuple[Fraction | None, Fraction | None]:
+        """Return the pseudocount of documents with a word, and what is added to their number, as fractions."""
+        counts, estimate = self.used[:, i].sum(), self.smoothing.estimate
+        if estimate is None or estimate.p != "global":
+            return exact(self.pseudo[i, 0]), exact(self.pseudo[i].sum())
+        # the documents with the word and those without it are the two values
+        either = np.array([[counts, self.n.sum() - counts]])
+        added = self.smoothing.exact(either, 0, ("present", "absent"))
+        return added, self.smoothing.mass(np.zeros((self.n_classes, 2)), added)
 
     def _present(self, column: Bag) -> Flags:
         """Return which of the kept words occur in the first row."""

@@ -23,6 +23,7 @@ from countwise.errors import NumberIn, OptionError, check_settings
 from countwise.scoring.plan import Cut, LookupTerm, Presence
 from countwise.tallies import Counts
 from countwise.working.numbers import Worked
+from countwise.working.smoothing import frequency
 from countwise.working.steps import Factor, Step
 
 __all__ = ["Categorical", "CategoricalDensity"]
@@ -230,6 +231,10 @@ class CategoricalDensity(Density):
             columns[str(label)] = [Worked(np.exp(f.log), f.text if f.fraction is not None else "") for f in of]
         return columns
 
+    def smoothing_steps(self) -> list[Step]:
+        """Return a step for each value."""
+        return [Step(self.of.name, str(v), tuple(self._factors(i))) for i, v in enumerate(self.of.values)]
+
     def scoring_terms(self, derived: Derived, schema: Schema, tally: Any) -> list[Any]:
         """Return a lookup of the values, or a term for a derived binary column."""
         logs, name = self._lookup, derived.columns[0]
@@ -304,11 +309,12 @@ def counted_factor(log: float, count: Any, total: Any, added: Fraction | None, m
     It is written as a fraction such as ``(2 + 1)/(9 + 3)`` if all four are short fractions, otherwise as a number.
     """
     whole, of = exact(count), exact(total)
+    raw = "" if whole is None or of is None else frequency(whole, of)
     if whole is None or of is None or added is None or mass is None or of + mass == 0:
         shown = f"{np.exp(log):.6g}"
-        return Factor(log, shown, shown, None, float(count), float(total))
+        return Factor(log, shown, shown, None, float(count), float(total), raw)
     above, below = (f"{whole} + {added}", f"{of} + {mass}") if mass else (f"{whole}", f"{of}")
     plain = not mass and whole.denominator == of.denominator == 1
     text = f"{above}/{below}" if plain else f"({above})/({below})"
     latex = rf"\frac{{{above}}}{{{below}}}"
-    return Factor(log, text, latex, (whole + added) / (of + mass), float(count), float(total))
+    return Factor(log, text, latex, (whole + added) / (of + mass), float(count), float(total), raw)

@@ -659,6 +659,24 @@ class Density:
 
     # -- engines, logistic form and leave-one-out -----------------------------------------------
 
+    def smoothing_steps(self) -> list[Step]:
+        """Return the frequencies of the distribution with and without smoothing, as steps.
+
+        Returns
+        -------
+        list of Step
+            A step for each value, whose factors have their `raw` frequency. By default there are none.
+
+        Examples
+        --------
+        >>> from countwise import samples, NaiveBayesClassifier
+        >>> tennis = samples.load("tennis")
+        >>> model = NaiveBayesClassifier().fit(tennis.X, tennis.y)
+        >>> [step.factors[0].raw for step in model.densities_["wind"].smoothing_steps()]
+        ['3/5', '2/5']
+        """
+        return []
+
     def scoring_terms(self, derived: Derived, schema: Schema, tally: Any) -> list[Any]:
         """Return the density as terms that an engine can add.
 

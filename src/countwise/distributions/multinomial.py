@@ -140,22 +140,22 @@ class MultinomialDensity(WordsDensity):
     def _factors(self, column: Bag) -> Iterator[tuple[str, Sequence[Factor]]]:
         """Yield the factors of the words in the row, and 1/m! if it is included."""
         places, amounts = self._row(column)
-        totals = self.used.sum(axis=1)
         for i, m in zip(places.tolist(), amounts.tolist(), strict=True):
             if m > 0:
-                added, logs = self.smoothing.exact(self.used, i, self.kept_words), m * self._table[self.kept[i]]
-                mass = self.smoothing.mass(self.used, added)
-                yield (
-                    self.kept_words[i],
-                    [
-                        self._word_factor(log, self.used[c, i], totals[c], added, mass, float(m))
-                        for c, log in enumerate(logs.tolist())
-                    ],
-                )
+                yield self.kept_words[i], self._factors_of(i, float(m))
         if self.coefficient and (amounts > 0).any():
             from scipy.special import gammaln
 
             yield "1/m!", [Factor(-float(gammaln(amounts + 1.0).sum()), "1/m!", "1/m!")] * self.n_classes
+
+    def _factors_of(self, i: int, m: float = 1.0) -> list[Factor]:
+        """Return P(word | class)^m of a kept word."""
+        added, totals = self.smoothing.exact(self.used, i, self.kept_words), self.used.sum(axis=1)
+        mass = self.smoothing.mass(self.used, added)
+        return [
+            self._word_factor(log, self.used[c, i], totals[c], added, mass, m)
+            for c, log in enumerate((m * self._table[self.kept[i]]).tolist())
+        ]
 
     def typical(self, c: int) -> tuple[str, str]:
         """Return the words that are most characteristic of the class."""

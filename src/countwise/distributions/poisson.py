@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,7 +22,8 @@ from countwise.distributions.smoothing import check_smoothing, smoothing_of
 from countwise.errors import OptionError
 from countwise.scoring.plan import Rate
 from countwise.tallies import Moments
-from countwise.working.numbers import poisson
+from countwise.working.numbers import number, poisson
+from countwise.working.steps import Factor, Step
 
 __all__ = ["Poisson", "PoissonDensity"]
 
@@ -70,7 +72,7 @@ class Poisson(NumericDistribution):
         overall, rows = tally.overall[1], self._prior_rows()
         with np.errstate(invalid="ignore", divide="ignore"):
             rate = np.where(n + rows > 0, (n * mean + rows * overall) / (n + rows), overall)
-        return PoissonDensity(tally.of.name, rate, n, rows)
+        return PoissonDensity(tally.of.name, rate, n, rows, n * mean, float(overall))
 
     def family_likelihood(self, given: Nominal, of: Any, rows: Table) -> tuple[float, int, float]:
         """Return the log-likelihood with a rate for each combination of the parents' values."""
@@ -95,6 +97,8 @@ class PoissonDensity(NumericDensity):
     rate: Floats
     n: Floats
     prior_rows: float = 0.0  # rows of the smoothing, whose count is the mean of all classes
+    sums: Floats = field(default_factory=lambda: np.empty(0))  # the sum of the counts of each class
+    overall: float = 0.0  # the mean of all classes
     rule = "Poisson"
 
     def __post_init__(self) -> None:
@@ -142,6 +146,16 @@ class PoissonDensity(NumericDensity):
     def summary(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
         """Return a row for each class: the rate."""
         return self._class_rows(classes, {"rate": self.rate})
+
+    def smoothing_steps(self) -> list[Step]:
+        """Return the rate of each class: the sum of its counts divided by its rows."""
+        factors = []
+        for total, n, rate in zip(self.sums.tolist(), self.n.tolist(), self.rate.tolist(), strict=True):
+            log = math.log(rate) if rate > 0 else -math.inf
+            raw, rows = f"{number(total)}/{number(n)}", number(self.prior_rows)
+            added = f"({number(total)} + {rows}·{number(self.overall)})/({number(n)} + {rows})"
+            factors.append(Factor(log, added if self.prior_rows else raw, "", raw=raw))
+        return [Step(f"rate of {self.name}", "", tuple(factors), rule="rate")]
 
     def scoring_terms(self, derived: Derived, schema: Schema, tally: Any) -> list[Any]:
         """Return a Poisson term; none if the column is constant 0."""

@@ -16,9 +16,10 @@ from countwise.data.attributes import Attribute, Nominal, Numeric
 from countwise.data.text import Bag, Block, Text, text_if_named
 from countwise.distributions.categorical import capped, counted_factor
 from countwise.distributions.distribution import Density, Distribution, LeftOutRows, no_say
-from countwise.distributions.smoothing import check_smoothing, smoothing_of
+from countwise.distributions.smoothing import check_smoothing, exact, smoothing_of
 from countwise.errors import NumberIn, OptionError, check_settings
 from countwise.tallies import Words
+from countwise.working.smoothing import frequency
 from countwise.working.steps import Factor, Step
 
 __all__ = ["WordDistribution", "WordsDensity"]
@@ -117,6 +118,9 @@ class WordsDensity(Density):
         """Return a factor with its count, total and smoothing, as a fraction if possible."""
         factor = counted_factor(log, count, total, added, mass if self.cap is None else None)
         fraction, text, latex = factor.fraction, factor.text, factor.latex
+        whole, of = exact(count), exact(total)
+        if whole is not None and of is not None:
+            factor = replace(factor, raw=frequency(whole, of, power, absent=absent))
         if fraction is None or (power == 1 and not absent):
             return factor
         if absent:
@@ -148,12 +152,25 @@ class WordsDensity(Density):
 
     def summary(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
         """Return the 20 words whose probabilities differ most between the classes."""
+        strongest = self._strongest()
+        columns: dict[str, list[Any]] = {self.name: [self.kept_words[w] for w in strongest]}
+        return columns | {str(label): self.prob[c, strongest].tolist() for c, label in enumerate(classes)}
+
+    def _strongest(self) -> NDArray[np.intp]:
+        """Return the positions of the 20 kept words whose probabilities differ most between the classes."""
         with np.errstate(divide="ignore"):
             logs = np.log(self.prob)
         finite = np.where(np.isfinite(logs), logs, -50.0)
-        strongest = np.argsort(-(finite.max(axis=0) - finite.min(axis=0)), kind="stable")[:20]
-        columns: dict[str, list[Any]] = {self.name: [self.kept_words[w] for w in strongest]}
-        return columns | {str(label): self.prob[c, strongest].tolist() for c, label in enumerate(classes)}
+        return np.argsort(-(finite.max(axis=0) - finite.min(axis=0)), kind="stable")[:20]
+
+    def smoothing_steps(self) -> list[Step]:
+        """Return a step for each of the 20 words whose probabilities differ most between the classes."""
+        strongest = self._strongest().tolist()
+        return [Step(self.name, "", tuple(self._factors_of(w)), word=self.kept_words[w]) for w in strongest]
+
+    def _factors_of(self, i: int) -> list[Factor]:
+        """Return P(word | class) of a kept word."""
+        raise NotImplementedError
 
     # -- leave-one-out: the counts of the document's words decrease in its class -----------------------
 

@@ -33,8 +33,9 @@ from countwise.errors import (
 )
 from countwise.measures import chi_square
 from countwise.naive_bayes.counterfactuals import changes_of
-from countwise.working import Grid, Working
+from countwise.working import Grid, Section, Working
 from countwise.working.numbers import number
+from countwise.working.smoothing import smoothing_table
 
 __all__ = ["NaiveBayesClassifier"]
 
@@ -226,7 +227,15 @@ class NaiveBayesClassifier(GenerativeClassifier):
 
     # -- explanations -----------------------------------------------------------------
 
-    def explain(self, X: Any, *, row: int = 0, changes: bool = True, interval: float | None = 0.9) -> Working:
+    def explain(
+        self,
+        X: Any,
+        *,
+        row: int = 0,
+        changes: bool = True,
+        interval: float | None = 0.9,
+        smoothing: bool = False,
+    ) -> Working:
         """Explain the prediction for one row step by step.
 
         The working lists the prior, the factor of each attribute in each class, their product and the posterior.
@@ -241,6 +250,8 @@ class NaiveBayesClassifier(GenerativeClassifier):
             Whether to search for counterfactuals: the smallest changes of the row that change the prediction.
         interval : float or None, default=0.9
             The probability of the credible interval of the posterior. None computes no interval.
+        smoothing : bool, default=False
+            Whether to add a section that shows each frequency before and after smoothing.
 
         Returns
         -------
@@ -266,12 +277,18 @@ class NaiveBayesClassifier(GenerativeClassifier):
         What would change the prediction:
           outlook = Rain would give No with probability 63.3 %.
         """
+        check_flag("smoothing", smoothing)
         if interval is not None:
             _check_level("interval", interval)
         table, one = self._one(X, row)
         working = self._worked(table, one)
+        sections = working.sections
+        if smoothing:
+            smoothed = smoothing_table((working.prior, *working.steps), working.classes)
+            sections += (Section("Smoothing", smoothed, () if smoothed.n_rows else ("No factor is a frequency.",)),)
         return replace(
             working,
+            sections=sections,
             changes=tuple(changes_of(self, table, working.chosen)) if check_flag("changes", changes) else (),
             interval=None if interval is None else self._interval(table, interval, 2000, 0),
             level=interval or 0.9,

@@ -25,6 +25,8 @@ class Factor:
         Exact value, if counts and smoothing are integers.
     count, total : float or None, default=None
         Numerator and denominator, if the factor is a relative frequency.
+    raw : str, default=''
+        The factor without smoothing, as a formula: ``0/5``.
 
     Examples
     --------
@@ -41,6 +43,7 @@ class Factor:
     fraction: Fraction | None = None
     count: float | None = None
     total: float | None = None
+    raw: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the factor as plain data.
@@ -48,7 +51,7 @@ class Factor:
         Returns
         -------
         dict
-            Keys `log`, `text`, `fraction`, `count` and `total`.
+            Keys `log`, `text`, `fraction`, `count` and `total`, and `raw` if it is not empty.
 
         Examples
         --------
@@ -62,6 +65,7 @@ class Factor:
             "fraction": None if self.fraction is None else str(self.fraction),
             "count": self.count,
             "total": self.total,
+            **({"raw": self.raw} if self.raw else {}),
         }
 
 
