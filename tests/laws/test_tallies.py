@@ -409,9 +409,9 @@ def test_the_imagined_count_as_a_fraction_is_the_float_that_is_used(counts, smoo
             assert given_shares or not counts.any()
         else:
             assert float(exact) == pytest.approx(pseudo[v], rel=1e-14, abs=0)
-    mass = smoothing.mass(counts, extra)
-    assert mass is not None
-    assert float(mass) == pytest.approx(pseudo.sum(), rel=1e-14, abs=0)
+            added = smoothing.mass(counts, exact, extra)
+            assert added is not None
+            assert float(added) == pytest.approx(pseudo.sum(), rel=1e-14, abs=0)
 
 
 @many

@@ -21,13 +21,12 @@ import os
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from countwise._kernels import threadpools
 from countwise._kernels.pair_rows import PairMetric as PairMetric
 from countwise._kernels.pair_rows import PairRows as PairRows
+from countwise._kernels.threads import heed_threadpoolctl, use_kernels
 from countwise._kernels.threads import over_blocks as over_blocks
 from countwise._kernels.threads import over_items as over_items
 from countwise._kernels.threads import thread_count as thread_count
-from countwise._kernels.threads import use_kernels
 
 
 def _choose() -> tuple[Any, str]:
@@ -64,6 +63,6 @@ if TYPE_CHECKING:
 else:
     _chosen, LEVEL = _choose()
     globals().update({name: kernel for name, kernel in vars(_chosen).items() if callable(kernel)})
-    threadpools.heed()
+    heed_threadpoolctl()
     if LEVEL != "reference":  # bin_columns combines several compiled steps
         from countwise._kernels.binning import bin_columns

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import _thread
 import functools
+import importlib.util
 import itertools
 import math
 import os
@@ -19,6 +20,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -271,3 +274,57 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
+
+
+def heed_threadpoolctl() -> None:
+    """Register with threadpoolctl, so that ``threadpool_limits`` applies to the kernels, now or when it is imported.
+
+    It is not imported for this: that takes longer than importing all kernels.
+    """
+    if "threadpoolctl" in sys.modules:
+        _register(sys.modules["threadpoolctl"])
+    else:
+        sys.meta_path.insert(0, _Importer)
+
+
+class _Importer:
+    """Finds threadpoolctl as usual, and registers after it is loaded."""
+
+    @classmethod
+    def find_spec(cls, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if name != "threadpoolctl":
+            return None
+        sys.meta_path.remove(cls)
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.loader is not None:
+            load = spec.loader.exec_module
+
+            def load_and_register(module: ModuleType) -> None:
+                load(module)
+                _register(module)
+
+            spec.loader.exec_module = load_and_register  # type: ignore[method-assign]
+        return spec
+
+
+def _register(threadpoolctl: Any) -> None:
+    if not hasattr(threadpoolctl, "register"):  # before version 3.2
+        return
+
+    class Controller(threadpoolctl.LibController):  # type: ignore[misc]
+        """The number of threads of the kernels."""
+
+        user_api = internal_api = "countwise"
+        filename_prefixes = ("_native",)
+        check_symbols = ("countwise_kernels",)
+
+        def get_num_threads(self) -> int:
+            return thread_count()
+
+        def set_num_threads(self, num_threads: int) -> None:
+            limit_threads(num_threads)
+
+        def get_version(self) -> None:
+            return None
+
+    threadpoolctl.register(Controller)

@@ -139,12 +139,13 @@ def _for_number(
     """Return the scores for a numeric target; they need all rows in memory."""
     from countwise.data.frames import frame_of
     from countwise.feature_selection.regression_scores import reduction_scores
+    from countwise.sources.memory import column_of
 
     files = _common.tables(file)
-    frame = _common.table_of(files, target, drop, types, weights)
-    column = None if weights is None else frame.pop(weights)
-    table = frame_of(frame)
-    return table.n_rows, reduction_scores(dict(table.columns), target, column, numeric, types)
+    table = frame_of(_common.table_of(files, target, drop, types, weights))
+    column = None if weights is None else column_of(table, weights, "for the weights")
+    rest = table if weights is None else table.without(weights)
+    return table.n_rows, reduction_scores(dict(rest.columns), target, column, numeric, types)
 
 
 def _only(filters: Any, name: str) -> None:

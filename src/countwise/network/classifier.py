@@ -21,7 +21,7 @@ from countwise.data.table import Table
 from countwise.data.text import Block, Text
 from countwise.distributions import MEstimate, smoothing_of
 from countwise.distributions.categorical import CategoricalDensity
-from countwise.errors import OptionError, check_settings
+from countwise.errors import OptionError, check_flag, check_settings
 from countwise.network.base import NetworkModel
 from countwise.network.blueprint import GivenTable, is_empty
 from countwise.network.classifier_working import NetworkWorking
@@ -430,7 +430,37 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
             "use smoothing=1, which keeps counts above 0",
         )
 
-    table = NetworkModel.cpt
+    def table(self, name: str, *, smoothing: bool = False) -> Grid:
+        """Return the CPT or the parameters of a node; see `cpt`.
+
+        Parameters
+        ----------
+        name : str
+            The node.
+        smoothing : bool, default=False
+            Not available for networks.
+
+        Returns
+        -------
+        Grid
+            The table.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetworkClassifier, samples
+        >>> tennis = samples.load("tennis").frame
+        >>> print(BayesNetworkClassifier("naive").fit(tennis, "play").table("wind"))
+        play  wind = Strong  wind = Weak
+        No         0.571429     0.428571
+        Yes        0.363636     0.636364
+        """
+        check_flag("smoothing", smoothing)
+        if smoothing:
+            raise OptionError(
+                "A CPT is not shown before and after smoothing.",
+                hint="compare with the CPT of a network that has smoothing=0.",
+            )
+        return self.cpt(name)
 
     # -- the working ---------------------------------------------------------------------------
 

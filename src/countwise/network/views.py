@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from countwise.errors import printable
+from countwise.errors import check_number, printable
 from countwise.network import inspection
 from countwise.network.answers import NetworkAnswers
 from countwise.network.em import Learned
 from countwise.network.graph import Graph
-from countwise.network.latex import graph_latex
+from countwise.network.layered_layout import layout
 from countwise.network.search.constraints import FoundStructure
 from countwise.working import Grid
+from countwise.working.tikz import LETTER, Arrow, Box, picture
 
 __all__ = ["NetworkViews"]
 
 _SCORE_NAMES = {"bic": "BIC", "aic": "AIC", "bdeu": "BDeu", "k2": "K2", "log_likelihood": "log-likelihood"}
+_SCALE = 50.0  # points of the layout in a cm
+_HIGH = 0.6  # height of a node in a picture, in cm
 
 
 class NetworkViews(NetworkAnswers):
@@ -182,7 +185,8 @@ class NetworkViews(NetworkAnswers):
           \draw[->] (n0) -- (n1);
         \end{tikzpicture}
         """
-        return graph_latex(self._known_graph(), width)
+        check_number("width", width, 1, none=True)
+        return _picture(self._known_graph(), width)
 
     @property
     def _has_parameters(self) -> bool:
@@ -273,3 +277,18 @@ class NetworkViews(NetworkAnswers):
         outlook and wind given play     4.47222   3  0.214781  yes
         """
         return inspection.independence_test(self._net(), self._rows_of(X), one, other, given)
+
+
+def _picture(graph: Graph, width: int | None) -> str:
+    """Return the TikZ picture of a graph: nodes in layers, with arcs that point down."""
+    wide = {name: LETTER * len(name) + 0.5 for name in graph}
+    placed = layout(graph, {name: (wide[name] * _SCALE, _HIGH * _SCALE) for name in graph})
+    boxes = []
+    for name, (x, y) in placed.corners.items():
+        boxes.append(Box(x / _SCALE + wide[name] / 2, -y / _SCALE - _HIGH / 2, (name,), wide[name], round=True))
+    number = {name: i for i, name in enumerate(placed.corners)}
+    arrows = []
+    for (parent, child), (_, *passed, _) in placed.routes.items():
+        points = tuple((x / _SCALE, -y / _SCALE) for x, top, end in passed for y in (top, end))
+        arrows.append(Arrow(number[parent], number[child], points=points, head=True))
+    return picture(boxes, arrows, width)

@@ -524,6 +524,7 @@ class TreeModel(FeatureModel):
         """
         self._check_fitted()
         check_number("max_depth", max_depth, 0, none=True, whole=True)
+        check_number("width", width, 1, none=True)
         return tree_latex(self, max_depth, width)
 
     def _passed(self, X: Any, row: int) -> frozenset[int]:

@@ -182,8 +182,10 @@ class Grid(Mapping[str, list[Any]]):
         \end{array}
         \]
         """
+        from countwise.errors import check_number
         from countwise.working.latex import grid_latex
 
+        check_number("width", width, 1, none=True)
         return grid_latex(self, width)
 
     def __str__(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from countwise.errors import printable
+from countwise.errors import check_number, printable
 from countwise.working.grid import Grid
 from countwise.working.markup import escape
 
@@ -94,6 +94,7 @@ class Section:
         """
         from countwise.working.latex import section_latex
 
+        check_number("width", width, 1, none=True)
         return section_latex(self, width)
 
     def html(self) -> str:
@@ -218,6 +219,7 @@ class Account:
         """
         from countwise.working.latex import escaped, section_latex
 
+        check_number("width", width, 1, none=True)
         lines = [rf"\noindent {escaped(line)}\\" for line in (self.answer, *self.notes)]
         return "\n".join([lines[0], *(section_latex(s, width) for s in self.sections), *lines[1:]])
 

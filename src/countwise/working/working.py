@@ -310,8 +310,10 @@ class Working:
           P(\text{class} = \text{Yes} \mid \mathbf{x}) &= \frac{2}{5} = 0.4
         \end{align*}
         """
+        from countwise.errors import check_number
         from countwise.working.latex import render
 
+        check_number("width", width, 1, none=True)
         return render(self, width)
 
     def html(self) -> str:
