@@ -167,8 +167,8 @@ class NetworkViews(NetworkAnswers):
         Parameters
         ----------
         width : int or None, default=None
-            A picture wider than this many characters is scaled down to the width of the line; a beamer frame has
-            about 56. If None, it is not scaled.
+            The picture is scaled down to fit a frame with lines of this many characters; a beamer frame has about
+            56. If None, it is not scaled.
 
         Returns
         -------

@@ -496,8 +496,8 @@ class TreeModel(FeatureModel):
         Parameters
         ----------
         width : int or None, default=None
-            A picture wider than this many characters is scaled down to the width of the line; a beamer frame has
-            about 56. If None, it is not scaled.
+            The picture is scaled down to fit a frame with lines of this many characters; a beamer frame has about
+            56. If None, it is not scaled.
         max_depth : int or None, default=None
             Depth at which the picture stops; nodes that are cut off end in ``…``. None draws the largest depth with
             at most 30 leaves whose text stays readable.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from countwise.tree.conditions import condition_of
-from countwise.working.tikz import LETTER, Arrow, Box, extent, picture
+from countwise.working.tikz import LETTER, Arrow, Box, picture, scale_of
 
 __all__ = ["tree_latex"]
 
@@ -20,7 +20,7 @@ def tree_latex(model: Any, max_depth: int | None, width: int | None) -> str:
         return picture(*_placed(model, max_depth), width)
     for depth in range(model.tree_.depth_with(_MOST_LEAVES), -1, -1):
         boxes, arrows = _placed(model, depth)
-        if width is None or depth == 0 or extent(boxes) <= width * LETTER / _SMALLEST:
+        if width is None or depth == 0 or scale_of(boxes, width) >= _SMALLEST:
             break
     return picture(boxes, arrows, width)
 

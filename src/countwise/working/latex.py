@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any
 
 from countwise.errors import printable
@@ -23,10 +23,8 @@ from countwise.working.working import Working
 
 __all__ = ["LETTER", "escaped", "formula_latex", "grid_latex", "lines_latex", "render", "section_latex", "text_latex"]
 
-_ROWS, _ROWS_OF_A_FRAME = (
-    25,
-    12,
-)  # of one table: more rows go into a further table, since none is broken between pages
+_ROWS, _ROWS_OF_A_FRAME = 25, 10  # of one table: more rows go into a further table, since no page divides a table
+_LINES_OF_A_FRAME = 6  # of an equation with fractions
 LETTER = 0.19  # average width of a letter in cm, at 11 pt
 _NARROWEST = 14  # width in characters of a column whose lines are broken
 
@@ -59,19 +57,40 @@ _NUMBER = re.compile(r"[-+]?[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?")
 def render(working: Working, width: int | None = None) -> str:
     """Return one line for each class with prior, factors and product, then one for each posterior."""
     steps, rest = folded(working, most=12)
-    lines = []
+    products, posteriors = [], []
     for c in columns(working):
         factors = [_factor(step.factors[c]) for step in (working.prior, *steps)]
         if rest:
             factors.append(_value(probability(sum(step.factors[c].log for step in rest))))
         product = [part for factor in factors for part in (Part(r"\cdot", 2, operator=True), factor)][1:]
         product += _result(working.exact_joint[c], probability(working.log_joint[c]))
-        lines += _equation(*_event(working, c, r",\, "), product, width)
+        products.append(_equation(*_event(working, c, r",\, "), product, width))
     for c in columns(working):
         posterior = _result(working.exact_posterior[c], number(working.posterior[c]))[1:]
-        lines += _equation(*_event(working, c, r" \mid "), posterior, width)
+        posteriors.append(_equation(*_event(working, c, r" \mid "), posterior, width))
+    if width is None:
+        pages = [list(chain(*products, *posteriors))]
+    else:
+        pages = [*_pages(products, _LINES_OF_A_FRAME), *_pages(posteriors, _LINES_OF_A_FRAME)]
+    return "\n".join([*map(_aligned, pages), *(section_latex(s, width) for s in working.sections)])
+
+
+def _pages(equations: list[list[str]], most: int) -> list[list[str]]:
+    """Join the lines of equations, as many as fit on a page; an equation longer than a page is divided."""
+    pages: list[list[str]] = [[]]
+    for lines in equations:
+        if pages[-1] and len(pages[-1]) + len(lines) > most:
+            pages.append([])
+        pages[-1] += lines
+        while len(pages[-1]) > most:
+            pages.append(pages[-1][most:])
+            pages[-2] = pages[-2][:most]
+    return pages
+
+
+def _aligned(lines: list[str]) -> str:
     body = " \\\\\n".join(f"  {line}" for line in lines)
-    return "\n".join([r"\begin{align*}", body, r"\end{align*}", *(section_latex(s, width) for s in working.sections)])
+    return f"\\begin{{align*}}\n{body}\n\\end{{align*}}"
 
 
 def _event(working: Working, c: int, between: str) -> tuple[str, str]:
@@ -108,7 +127,10 @@ def _equation(name: str, shown: str, parts: list[Part], width: int | None) -> li
 def section_latex(section: Section, width: int | None = None) -> str:
     """Return the title, the table and the lines of a section."""
     body = [grid_latex(section.table, width)] if section.table.n_rows else []
-    return "\n".join([rf"\noindent\textbf{{{escaped(section.title)}}}", *body, *lines_latex(section.lines, width)])
+    body += lines_latex(section.lines, width)
+    title = rf"\noindent\textbf{{{escaped(section.title)}}}"
+    displayed = body and body[0].startswith((r"\[", r"\begin{align"))
+    return "\n".join([title if displayed else rf"{title}\par\nopagebreak", *body])
 
 
 def lines_latex(lines: Sequence[str], width: int | None = None) -> list[str]:
@@ -116,14 +138,13 @@ def lines_latex(lines: Sequence[str], width: int | None = None) -> list[str]:
     shown: list[str] = []
     for formula, group in groupby(lines, key=lambda line: isinstance(line, Formula)):
         if not formula:
-            shown += [rf"\noindent {escaped(line)}\\" for line in group]
+            shown += [rf"\noindent {escaped(line)}\par" for line in group]
             continue
         texts = [formula_latex(line, width) for line in group]
         if len(texts) == 1:
             shown.append(f"\\[\n{texts[0]}\n\\]")
         else:
-            rows = " \\\\\n".join(f"  & {text}" for text in texts)
-            shown.append(f"\\begin{{align*}}\n{rows}\n\\end{{align*}}")
+            shown.append(_aligned([f"& {text}" for text in texts]))
     return shown
 
 
@@ -195,10 +216,12 @@ def _paragraph(text: str, wide: float) -> Part:
 
 def _array(align: str, head: str, rows: list[str], *, small: bool) -> str:
     body = " \\\\\n  ".join(rows)
-    # fractions of two rows do not touch
-    taller = "\\renewcommand{\\arraystretch}{1.4}\n" if r"\frac" in body else ""
-    array = f"{taller}\\begin{{array}}{{{align}}}\n  {head} \\\\ \\hline\n  {body}\n\\end{{array}}"
-    return f"\\[\n\\resizebox{{\\linewidth}}{{!}}{{$\n{array}\n$}}\n\\]" if small else f"\\[\n{array}\n\\]"
+    stretch = 1.4 if r"\frac" in body else 1.1  # fractions of two rows do not touch
+    taller = rf"\renewcommand{{\arraystretch}}{{{stretch}}}"
+    array = f"\\begin{{array}}{{{align}}}\n  {head} \\\\ \\hline\n  {body}\n\\end{{array}}"
+    table = f"\\resizebox{{\\linewidth}}{{!}}{{%\n${array}$%\n}}" if small else f"${array}$"
+    # a paragraph: a page ends before or after it, but not behind the title above
+    return f"\\begingroup\\centering{taller}\\medskip\n{table}\\par\\medskip\\endgroup"
 
 
 def _named(name: str) -> Part:

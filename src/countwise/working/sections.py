@@ -215,12 +215,12 @@ class Account:
         --------
         >>> from countwise.working import Account
         >>> print(Account("play = yes", 1.0, ()).latex())
-        \noindent play = yes\\
+        \noindent play = yes\par
         """
         from countwise.working.latex import escaped, section_latex
 
         check_number("width", width, 1, none=True)
-        lines = [rf"\noindent {escaped(line)}\\" for line in (self.answer, *self.notes)]
+        lines = [rf"\noindent {escaped(line)}\par" for line in (self.answer, *self.notes)]
         return "\n".join([lines[0], *(section_latex(s, width) for s in self.sections), *lines[1:]])
 
     def html(self) -> str:

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 from countwise.working.latex import LETTER, escaped
 
-__all__ = ["LETTER", "Arrow", "Box", "extent", "picture"]
+__all__ = ["LETTER", "Arrow", "Box", "picture", "scale_of"]
+
+_LINE = 0.6  # height of a line of text in a box, in cm
+_HIGH = 0.6  # height of a frame, as a share of its width
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,7 @@ class Arrow:
 
 
 def picture(boxes: Sequence[Box], arrows: Sequence[Arrow], width: int | None = None) -> str:
-    r"""Return a ``tikzpicture``, scaled down if it is wider than `width` characters; the document must load tikz.
+    r"""Return a ``tikzpicture``, scaled down to a frame with lines of `width` characters; the document loads tikz.
 
     Examples
     --------
@@ -57,22 +60,25 @@ def picture(boxes: Sequence[Box], arrows: Sequence[Arrow], width: int | None = N
         lines.append(rf"  \draw{style} (n{arrow.start}){through} --{label} (n{arrow.end});")
     lines.append(r"\end{tikzpicture}")
     text = "\n".join(lines)
-    if width is not None and extent(boxes) > width * LETTER:
-        return f"\\resizebox{{\\linewidth}}{{!}}{{%\n{text}%\n}}"
-    return text
+    scale = 1.0 if width is None else scale_of(boxes, width)
+    return text if scale == 1 else f"\\scalebox{{{scale:.2f}}}{{%\n{text}%\n}}"
 
 
-def extent(boxes: Sequence[Box]) -> float:
-    """Return the width of a picture in cm.
+def scale_of(boxes: Sequence[Box], width: int) -> float:
+    """Return the factor, at most 1, that makes a picture fit into a frame with lines of `width` characters.
 
     Examples
     --------
-    >>> from countwise.working.tikz import Box, extent
-    >>> extent([Box(0, 0, ("rain",), 1), Box(3, 0, ("grass",), 2)])
-    4.5
+    >>> from countwise.working.tikz import Box, scale_of
+    >>> round(scale_of([Box(0, 0, ("rain",), 1), Box(18, 0, ("grass",), 2)], 56), 2)
+    0.55
     """
     left = min((box.x - box.wide / 2 for box in boxes), default=0.0)
-    return max((box.x + box.wide / 2 for box in boxes), default=0.0) - left
+    right = max((box.x + box.wide / 2 for box in boxes), default=0.0)
+    below = min((box.y - _LINE * len(box.lines) / 2 for box in boxes), default=0.0)
+    above = max((box.y + _LINE * len(box.lines) / 2 for box in boxes), default=0.0)
+    line = width * LETTER
+    return min(1.0, line / max(right - left, 1e-9), _HIGH * line / max(above - below, 1e-9))
 
 
 def _cm(value: float) -> str:
