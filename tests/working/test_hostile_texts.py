@@ -28,7 +28,8 @@ _COMMANDS = r"""
 \textasciicircum \textless \textgreater \ldots \ss \ae \AE \oe \OE \o \O \l \L \i \S \P \copyright \ifdefined
 \Umathchar \nobreakspace \else \fi \infty \le \ge \ne \rightarrow \leftarrow \sigma \times \pm \approx \surd \int
 \Pi \wedge \vee \neg \in \tfrac \alpha \beta \gamma \delta \Delta \varepsilon \theta \lambda \pi \chi \circ
-\mathsf \propto \triangleright \begingroup \endgroup \centering \medskip \par \nopagebreak \hline \renewcommand \arraystretch \quad \sum \sqrt \log \ln \exp \max \min \Gamma \sim
+\mathsf \propto \triangleright \hline \renewcommand \arraystretch \quad \sum \sqrt \log \ln \exp \max \min \Gamma \sim
+\( \) \begingroup \endgroup \centering \medskip \par \nopagebreak
 """
 COMMANDS = set(_COMMANDS.split())
 _TAGS = "style div p b i table thead tbody caption tr th td span ul li h4"

@@ -175,11 +175,11 @@ class Grid(Mapping[str, list[Any]]):
         >>> from countwise.working import Grid
         >>> print(Grid({"wind": ["north", "east"], "n": [3, 4]}).latex())
         \begingroup\centering\renewcommand{\arraystretch}{1.1}\medskip
-        $\begin{array}{lr}
+        \(\begin{array}{lr}
           \text{wind} & \text{n} \\ \hline
           \text{north} & 3 \\
           \text{east} & 4
-        \end{array}$\par\medskip\endgroup
+        \end{array}\)\par\medskip\endgroup
         """
         from countwise.errors import check_number
         from countwise.working.latex import grid_latex

@@ -219,7 +219,9 @@ def _array(align: str, head: str, rows: list[str], *, small: bool) -> str:
     stretch = 1.4 if r"\frac" in body else 1.1  # fractions of two rows do not touch
     taller = rf"\renewcommand{{\arraystretch}}{{{stretch}}}"
     array = f"\\begin{{array}}{{{align}}}\n  {head} \\\\ \\hline\n  {body}\n\\end{{array}}"
-    table = f"\\resizebox{{\\linewidth}}{{!}}{{%\n${array}$%\n}}" if small else f"${array}$"
+    table = f"\\({array}\\)"
+    if small:
+        table = f"\\resizebox{{\\linewidth}}{{!}}{{{table}}}"
     # a paragraph: a page ends before or after it, but not behind the title above
     return f"\\begingroup\\centering{taller}\\medskip\n{table}\\par\\medskip\\endgroup"
 
