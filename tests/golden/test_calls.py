@@ -1,23 +1,18 @@
-"""Worked examples that are given as the call a reader would write, with the values that it must give."""
+"""Every worked example as the call a reader would write, with the values that it must give; and the errata."""
 
 from __future__ import annotations
 
-import contextlib
-import io
 import math
-import tomllib
 from fractions import Fraction
-from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
+import lectures
 import numpy as np
 import pytest
 
-CASES = {
-    path.stem: case
-    for path in sorted(Path(__file__).parent.glob("*.toml"))
-    if "call" in (case := tomllib.loads(path.read_text(encoding="utf-8")))
-}
+CASES = lectures.cases()
+ERRATA = {case["id"]: case for case in lectures.errata()}
 _REL = 1e-12
 
 
@@ -39,17 +34,28 @@ def same(ours: Any, wanted: Any, tolerance: float = _REL) -> bool:
     return str(ours) == str(wanted)
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_the_call_gives_the_values_of_the_example(name, tmp_path, monkeypatch):
-    case = CASES[name]
-    monkeypatch.chdir(tmp_path)
-    namespace: dict[str, Any] = {}
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
-        exec(case["call"], namespace)
-    assert printed.getvalue().strip(), "the call prints nothing"
-    for value in case.get("value", []):
-        ours = eval(value["of"], namespace)
+def check(values: list[dict[str, Any]], names: dict[str, Any]) -> None:
+    """Compare the values of an example with what its call made."""
+    for value in values:
+        ours = eval(value["of"], names)
         assert same(ours, value["is"], value.get("tolerance", _REL)), (value["of"], ours, value["is"])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_call_gives_the_values_of_the_example(name):
+    names, printed = lectures.run(CASES[name]["call"])
+    assert printed.strip(), "the call prints nothing"
+    assert CASES[name]["value"]
+    check(CASES[name]["value"], names)
+
+
+@pytest.mark.parametrize("number", ERRATA)
+def test_the_exact_numbers_of_an_erratum_follow_from_the_call_of_its_example(number):
+    erratum = ERRATA[number]
+    example = CASES[erratum["example"]]
+    assert number in example["erratum"].split(", ")
+    names, _ = lectures.run(example["call"])
+    check(erratum["value"], {**names, "exp": math.exp, "prod": math.prod, "NormalDist": NormalDist})
 
 
 @pytest.mark.parametrize(

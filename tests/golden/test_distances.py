@@ -113,9 +113,9 @@ def test_counts_of_cheat_are_those_of_the_table():
             assert [here.count("No"), here.count("Yes")] == of_classes
 
 
-def test_a_normalised_income():
+def test_a_normalized_income():
     sample = samples.load("cheat")
-    for asked in CASES["g41_cheat_normalised_income"]["scaled"]:
+    for asked in CASES["g41_cheat_normalized_income"]["scaled"]:
         metric = DistanceMetric(**asked["settings"]).fit(sample.X)
         assert close(metric.scaled(sample.X)[asked["column"]][asked["row"]], asked["value"])
 
