@@ -56,6 +56,14 @@ def test_numbers_with_a_derivation_are_fractions_in_tables():
     assert r"\noindent a \% b\par" in Section("s", Grid({}), ("a % b",)).latex()
 
 
+def test_the_factor_of_an_absent_word_is_in_parentheses_within_a_product():
+    mail = samples.load("mail")
+    model = NaiveBayesClassifier({"text": "bernoulli"}, smoothing=0).fit(mail.X, mail.y)
+    product = model.explain([{"text": "review us now"}], changes=False, interval=None).latex().splitlines()[1]
+    assert product.count(r"\cdot \left(1 - \frac{") == 4
+    assert r"\cdot 1 -" not in product
+
+
 def _workings() -> dict[str, str]:
     penguins = samples.load("penguins")
     numbers = {name: penguins.frame[name] for name in ("bill_length_mm", "bill_depth_mm", "flipper_length_mm")}

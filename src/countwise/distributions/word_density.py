@@ -124,7 +124,7 @@ class WordsDensity(Density):
         if fraction is None or (power == 1 and not absent):
             return factor
         if absent:
-            return replace(factor, fraction=1 - fraction, text=f"1 - {text}", latex=f"1 - {latex}")
+            return replace(factor, fraction=1 - fraction, text=f"1 - {text}", latex=rf"\left(1 - {latex}\right)")
         text, latex = f"({text})^{power:g}", rf"\left({latex}\right)^{{{power:g}}}"
         return replace(
             factor, fraction=fraction ** int(power) if float(power).is_integer() else None, text=text, latex=latex
