@@ -27,6 +27,7 @@ def test_an_example_has_what_the_page_shows(name):
     assert (lectures.ROOT / "docs" / case["page"]).exists()
     assert re.fullmatch(r"not stated|00[0-4](, 00[0-4])*", case["lecture"])
     assert ("erratum" in case) == ("erratum_reason" in case)
+    assert re.fullmatch(r"E\d+(, E\d+)*", case.get("erratum", "E0"))
     assert max(map(len, case["call"].splitlines())) <= 110, "the call is too wide for the page"
 
 
