@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.cells import cell_len
 
-from countwise.working import Grid
+from countwise.working import Grid, Section
 
 
 def test_numbers_are_aligned_at_the_decimal_point():
@@ -38,9 +38,20 @@ def test_texts_are_wrapped_and_numbers_are_not():
     assert grid.text(200) == grid.text() == str(grid)
 
 
-def test_a_table_that_cannot_be_wrapped_to_the_width_is_whole():
+def test_a_table_that_cannot_be_wrapped_to_the_width_is_divided_and_repeats_its_first_column():
     grid = Grid({f"column {j}": [1000000 + j] for j in range(9)})
-    assert grid.text(40) == str(grid)
+    tables = grid.text(40).split("\n\n")
+    assert [table.split("\n")[0] for table in tables] == [
+        f"column 0  column {j}  column {j + 1}  column {j + 2}" if j < 7 else f"column 0  column {j}  column {j + 1}"
+        for j in (1, 4, 7)
+    ]
+    assert all(table.split("\n")[1].startswith(" 1000000") for table in tables)
+    assert Grid({"column": [10**60]}).text(40) == f"{'column':>61}\n{10**60}"
+
+
+def test_lines_below_a_table_are_broken_at_blanks():
+    section = Section("title", Grid({}), ("a sentence that is longer than one line of forty characters",))
+    assert section.text(40) == "title\n  a sentence that is longer than one\n      line of forty characters"
 
 
 def test_an_empty_table_has_its_heads():

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from countwise._typing import Floats
-from countwise.errors import OptionError, TableError
-from countwise.working import Grid
+from countwise.errors import OptionError, TableError, check_number
+from countwise.working import Formula, Grid
 from countwise.working.numbers import number
 
 __all__ = ["LogisticForm", "linear_form"]
@@ -111,6 +111,45 @@ class LogisticForm:
         scores -= scores.max(axis=1, keepdims=True)
         odds = np.exp(scores)
         return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+    def latex(self, width: int | None = None) -> str:
+        r"""Return the form as LaTeX; the document must load amsmath.
+
+        Parameters
+        ----------
+        width : int or None, default=None
+            The formula is broken to fit into this many characters; a beamer frame has about 56. If None, it is not
+            broken.
+
+        Returns
+        -------
+        str
+            Displayed mathematics: the sigmoid, or the score of each class.
+
+        Examples
+        --------
+        >>> from countwise import DiscriminantClassifier, samples
+        >>> two = samples.load("weather").columns("temperature", "humidity", "play")
+        >>> print(DiscriminantClassifier().fit(two, "play").logistic_form().latex(width=56))
+        \begin{align*}
+          & P(\text{play} = \text{yes} \mid x) = \frac{1}{1 + \exp(- z)} \\
+          & \begin{aligned}[t]
+            & z = 7.6581 - 0.00542398 \cdot \text{temperature} \\
+            & \quad - 0.0806966 \cdot \text{humidity}
+          \end{aligned}
+        \end{align*}
+        """
+        check_number("width", width, 1, none=True)
+        from countwise.working.latex import lines_latex
+
+        if len(self.classes) == 2:
+            posterior = f"P({self.target} = {self.classes[1]} | x) = 1/(1 + exp(-z))"
+            scores = [f"z = {_linear(self.b, self.w, self.names)}"]
+        else:
+            posterior = f"P({self.target} = c | x) = exp(z_c)/Σ_k exp(z_k)"
+            rows = zip(self.classes, self.biases.tolist(), self.weights, strict=True)
+            scores = [f"z({c}) = {_linear(b, w, self.names)}" for c, b, w in rows]
+        return "\n".join(lines_latex(list(map(Formula, [posterior, *scores])), width))
 
     def table(self) -> Grid:
         """Return weights and biases as a table.

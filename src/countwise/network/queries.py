@@ -17,6 +17,7 @@ from countwise.network.inference.batch_inference import EvidenceRows, batches
 from countwise.network.inference.elimination import refuse_wide
 from countwise.network.inference.sampling import forward
 from countwise.network.net import Net, evidence_text, is_soft
+from countwise.working import Grid, Section
 from countwise.working.markup import escape
 from countwise.working.numbers import number
 
@@ -94,6 +95,36 @@ class QueryAnswer(dict[Any, float]):
         body = "".join(f"<tr><td>{escape(v)}</td><td>{escape(p)}</td></tr>" for v, p in self._rows())
         note = f"<p>{escape(self._note())}</p>" if self._note() else ""
         return f"<table><caption>{escape(self.query)}</caption><tbody>{body}</tbody></table>{note}"
+
+    def latex(self, width: int | None = None) -> str:
+        r"""Return the answer as LaTeX; the document must load amsmath, and graphicx if a width is given.
+
+        Parameters
+        ----------
+        width : int or None, default=None
+            The table is broken to fit into this many characters; a beamer frame has about 56. If None, it is not
+            broken.
+
+        Returns
+        -------
+        str
+            The query and the table of probabilities.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork
+        >>> print(BayesNetwork().add_node("rain", ["no", "yes"], [0.8, 0.2]).query("rain").latex())
+        \noindent\textbf{P(rain)}\par\nopagebreak
+        \begingroup\centering\renewcommand{\arraystretch}{1.1}\medskip
+        \(\begin{array}{ll}
+          \text{value} & \text{probability} \\ \hline
+          \text{no} & 0.8 \\
+          \text{yes} & 0.2
+        \end{array}\)\par\medskip\endgroup
+        """
+        values, probabilities = zip(*self._rows(), strict=True)
+        notes = (self._note(),) if self._note() else ()
+        return Section(self.query, Grid({"value": values, "probability": probabilities}), notes).latex(width)
 
 
 def evidence_of(net: Net, cuts: Mapping[str, Sequence[float]], given: Mapping[str, Any] | None) -> dict[str, Any]:

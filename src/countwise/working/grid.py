@@ -57,6 +57,24 @@ def _aligned(name: str, texts: list[str]) -> tuple[bool, list[str]]:
     )
 
 
+def _laid(columns: list[tuple[bool, list[str]]]) -> str:
+    """Lay out aligned columns side by side."""
+    lines = ("  ".join(line) for line in zip(*(cells for _, cells in columns), strict=True))
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _fitted(columns: list[tuple[bool, list[str]]], width: int) -> str:
+    """Lay out columns in at most `width` characters, unless the numbers alone are wider."""
+    wide = [cell_width(cells[0]) + 2 for _, cells in columns]
+    least = _least(columns, wide)
+    return _wrapped(columns, width) if sum(least) - 2 <= width < sum(wide) - 2 else _laid(columns)
+
+
+def _least(columns: list[tuple[bool, list[str]]], wide: list[int]) -> list[int]:
+    """Return the least width of each column: that of a number, and a few characters of text."""
+    return [w if numeric else min(w, _LEAST) for (numeric, _), w in zip(columns, wide, strict=True)]
+
+
 def _wrapped(columns: list[tuple[bool, list[str]]], width: int) -> str:
     """Lay out aligned columns in at most `width` characters; texts are wrapped, numbers are not."""
     from io import StringIO
@@ -133,7 +151,8 @@ class Grid(Mapping[str, list[Any]]):
         Parameters
         ----------
         width : int or None, default=None
-            Text columns are wrapped so that the table fits into this many characters. If None, nothing is wrapped.
+            Text columns are wrapped so that the table fits into this many characters. A table that is still wider
+            is divided into several tables that repeat the first column. If None, the table is in one piece.
 
         Returns
         -------
@@ -149,12 +168,16 @@ class Grid(Mapping[str, list[Any]]):
         east    12
         """
         columns = [_aligned(shown(name), [shown(cell) for cell in cells]) for name, cells in self._columns.items()]
-        wide = [(cell_width(cells[0]) + 2, numeric) for numeric, cells in columns]
-        least = sum(w if numeric else min(w, _LEAST) for w, numeric in wide) - 2
-        if width is not None and least <= width < sum(w for w, _ in wide) - 2:
-            return _wrapped(columns, width)
-        lines = ("  ".join(line) for line in zip(*(cells for _, cells in columns), strict=True))
-        return "\n".join(line.rstrip() for line in lines)
+        wide = [cell_width(cells[0]) + 2 for _, cells in columns]
+        if width is None or sum(wide) - 2 <= width:
+            return _laid(columns)
+        least = _least(columns, wide)
+        tables: list[list[int]] = [[]]
+        for j in range(len(columns)):
+            if len(tables[-1]) > 1 and sum(least[i] for i in (*tables[-1], j)) - 2 > width:
+                tables.append([0])
+            tables[-1].append(j)
+        return "\n\n".join(_fitted([columns[j] for j in table], width) for table in tables)
 
     def latex(self, width: int | None = None) -> str:
         r"""Return the table as LaTeX; the document must load amsmath, and graphicx if a width is given.

@@ -17,8 +17,8 @@ from countwise.working.grid import Grid
 from countwise.working.grid import shown as shown_text
 from countwise.working.numbers import Worked, fraction, number, probability
 from countwise.working.sections import Section
-from countwise.working.steps import Factor
-from countwise.working.text import columns, folded
+from countwise.working.steps import Factor, Step
+from countwise.working.text import columns, folded, remarks, verdict
 from countwise.working.working import Working
 
 __all__ = ["LETTER", "escaped", "formula_latex", "grid_latex", "lines_latex", "render", "section_latex", "text_latex"]
@@ -26,6 +26,7 @@ __all__ = ["LETTER", "escaped", "formula_latex", "grid_latex", "lines_latex", "r
 _ROWS, _ROWS_OF_A_FRAME = 25, 10  # of one table: more rows go into a further table, since no page divides a table
 _LINES_OF_A_FRAME = 6  # of an equation with fractions
 LETTER = 0.19  # average width of a letter in cm, at 11 pt
+_LONGEST = 24  # characters of an event in the names of the factors
 _NARROWEST = 14  # width in characters of a column whose lines are broken
 
 _SPECIAL = {
@@ -51,13 +52,15 @@ _ACCENTS = {
     "\u0300": r"\`", "\u0301": r"\'", "\u0302": r"\^", "\u0303": r"\~", "\u0304": r"\=", "\u0306": r"\u",
     "\u0307": r"\.", "\u0308": r"\"", "\u030a": r"\r", "\u030b": r"\H", "\u030c": r"\v", "\u0327": r"\c",
 }  # fmt: skip
-_NUMBER = re.compile(r"[-+]?[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?")
+_NUMBER = re.compile(r"[-+]?[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?")
+_PRODUCTS = (r"\cdot", r"\times")
+_INFINITE = {"inf": r"\infty", "-inf": r"-\infty", "infinite": r"\infty", "-infinite": r"-\infty"}
 
 
 def render(working: Working, width: int | None = None) -> str:
-    """Return one line for each class with prior, factors and product, then one for each posterior."""
+    """Return the names of the factors, a line for each class, one for each posterior, and the remarks."""
     steps, rest = folded(working, most=12)
-    products, posteriors = [], []
+    products, posteriors = [_equation(*_factorization(working, steps, bool(rest)), width)], []
     for c in columns(working):
         factors = [_factor(step.factors[c]) for step in (working.prior, *steps)]
         if rest:
@@ -72,7 +75,25 @@ def render(working: Working, width: int | None = None) -> str:
         pages = [list(chain(*products, *posteriors))]
     else:
         pages = [*_pages(products, _LINES_OF_A_FRAME), *_pages(posteriors, _LINES_OF_A_FRAME)]
-    return "\n".join([*map(_aligned, pages), *(section_latex(s, width) for s in working.sections)])
+    spoken = lines_latex([verdict(working), *remarks(working)], width)
+    return "\n".join([*map(_aligned, pages), *spoken, *(section_latex(s, width) for s in working.sections)])
+
+
+def _factorization(working: Working, steps: Sequence[Step], cut: bool) -> tuple[str, str, list[Part]]:
+    """Return P(target, x), its text, and the names of the factors in the order in which their values follow."""
+    parts = [_conditional(working.target, working.prior.given)]
+    for step in steps:
+        given = f"{working.target}, {step.given}" if step.given else working.target
+        parts += [Part(r"\cdot", 2, operator=True), _conditional(step.event, given)]
+    more = [Part(r"\cdots", 2, operator=True)] if cut else []
+    return rf"P({text_latex(working.target)},\, \mathbf{{x}})", f"P({working.target}, x)", [*parts, *more]
+
+
+def _conditional(event: str, given: str) -> Part:
+    """Return P(event | given); what is long is shortened, since a line is broken only between the factors."""
+    event, given = (text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…" for text in (event, given))
+    behind = rf" \mid {text_latex(given)}" if given else ""
+    return Part(f"P({text_latex(event)}{behind})", len(event) + len(given) + 6)
 
 
 def _pages(equations: list[list[str]], most: int) -> list[list[str]]:
@@ -160,18 +181,26 @@ def formula_latex(text: str, width: int | None = None) -> str:
 
 
 def _broken(parts: list[Part], width: float) -> list[list[Part]]:
-    """Break a formula before operators so that each line has at most `width` characters."""
+    """Break a formula before operators so that each line has at most `width` characters; before ``·`` if need be."""
     pieces: list[list[Part]] = [[]]
-    for part in parts:
-        if part.operator and part.latex != r"\mid" and pieces[-1]:
-            pieces.append([])
-        pieces[-1].append(part)
+    for piece in _split(parts, (r"\mid", *_PRODUCTS)):
+        pieces += [piece] if _width(piece) <= width / 2 else _split(piece, (r"\mid",))
     lines: list[list[Part]] = [[]]
     for piece in pieces:
         if lines[-1] and _width(lines[-1]) + _width(piece) > width:
             lines.append([])
         lines[-1] += piece
     return lines
+
+
+def _split(parts: list[Part], kept: tuple[str, ...]) -> list[list[Part]]:
+    """Divide a formula before each operator but those that are kept."""
+    pieces: list[list[Part]] = [[]]
+    for part in parts:
+        if part.operator and part.latex not in kept and pieces[-1]:
+            pieces.append([])
+        pieces[-1].append(part)
+    return pieces
 
 
 def grid_latex(grid: Grid, width: int | None = None) -> str:
@@ -236,6 +265,8 @@ def _cell(cell: Any) -> Part:
     if isinstance(cell, Formula | Worked):
         parts = parts_of(text)
         return Part(_joined(parts), _width(parts))
+    if text in _INFINITE:
+        return Part(_INFINITE[text], 2)
     if _NUMBER.fullmatch(text):
         return _value(text)
     return Part(text_latex(text) if text else "", len(text))
@@ -274,4 +305,4 @@ def _over(short: str) -> str:
 
 def _power(value: str) -> str:
     mantissa, _, exponent = value.partition("e")
-    return rf"{mantissa} \cdot 10^{{{exponent}}}" if exponent else mantissa
+    return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if exponent else mantissa

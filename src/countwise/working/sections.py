@@ -46,7 +46,7 @@ class Section:
         Parameters
         ----------
         width : int or None, default=None
-            The table is wrapped to fit into this many characters. If None, nothing is wrapped.
+            The table and the lines are wrapped to fit into this many characters. If None, nothing is wrapped.
 
         Returns
         -------
@@ -63,7 +63,8 @@ class Section:
           no     5
         """
         table = self.table.text(None if width is None else width - 2) if self.table.n_rows else ""
-        body = [*(table.split("\n") if table else []), *self.lines]
+        lines = self.lines if width is None else [part for line in self.lines for part in _folded(line, width - 2)]
+        body = [*(table.split("\n") if table else []), *lines]
         return "\n".join([self.title, *(f"  {line}".rstrip() for line in body)])
 
     def __str__(self) -> str:
@@ -130,6 +131,17 @@ class Section:
         {'title': 'counts', 'table': {'n': [9, 5]}, 'lines': []}
         """
         return {"title": self.title, "table": dict(self.table), "lines": list(self.lines)}
+
+
+def _folded(line: str, width: int) -> list[str]:
+    """Break a line at blanks; the further lines are indented."""
+    import textwrap
+
+    if len(line) <= width:
+        return [line]
+    return textwrap.wrap(
+        line, max(width, 10), subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+    )
 
 
 @dataclass(frozen=True, slots=True)

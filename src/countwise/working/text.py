@@ -8,7 +8,7 @@ from countwise.working.numbers import fraction, percent, probability, signed
 from countwise.working.steps import Factor, Step
 from countwise.working.working import Working
 
-__all__ = ["columns", "factor_text", "folded", "render", "unused_lines"]
+__all__ = ["columns", "factor_text", "folded", "remarks", "render", "unused_lines", "verdict"]
 
 _MOST_CLASSES = 4
 _MOST_STEPS = 30
@@ -19,7 +19,7 @@ def render(working: Working, width: int | None = None) -> str:
     table = _table(working)
     if width is not None and max(map(cell_width, table.split("\n"))) > width:
         table = "\n\n".join(_class(working, c) for c in columns(working))
-    return printable("\n".join([table, "", *_verdict(working), *_beside(working, width)]))
+    return printable("\n".join([table, "", verdict(working), *remarks(working), *_sections(working, width)]))
 
 
 def _table(working: Working) -> str:
@@ -95,12 +95,13 @@ def _posterior(working: Working, c: int) -> str:
     return working.share(c) if short is None else f"{short} = {working.share(c)}"
 
 
-def _verdict(working: Working) -> list[str]:
+def verdict(working: Working) -> str:
+    """Return the prediction as a sentence, with its probability and credible interval."""
     line = f"{working.target} = {working.answer} with probability {working.share(working.chosen)}"
     if working.interval is not None:
         low, high = working.interval[working.chosen]
         line += f" ({100 * working.level:.0f} % credible interval {percent(low)} to {percent(high)})"
-    return [printable(line + ".", lines=False)]
+    return printable(line + ".", lines=False)
 
 
 def unused_lines(working: Working) -> list[str]:
@@ -118,12 +119,15 @@ def unused_lines(working: Working) -> list[str]:
     return lines
 
 
-def _beside(working: Working, width: int | None) -> list[str]:
+def remarks(working: Working) -> list[str]:
+    """Return the attributes that are not used, the notes, and what would change the prediction."""
     lines = [f"Not used: {line}." for line in unused_lines(working)]
     lines += [f"Note: {note}" for note in working.notes]
     if working.changes:
         lines.append("What would change the prediction:")
         lines += [f"  {change}." for change in working.changes]
-    for section in working.sections:
-        lines += ["", section.text(width)]
     return lines
+
+
+def _sections(working: Working, width: int | None) -> list[str]:
+    return [line for section in working.sections for line in ("", section.text(width))]

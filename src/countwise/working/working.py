@@ -304,11 +304,18 @@ class Working:
         >>> model = NaiveBayesClassifier(smoothing=0).fit(tennis.X, tennis.y)
         >>> print(model.explain([{"outlook": "Sunny"}]).latex())
         \begin{align*}
+          P(\text{class},\, \mathbf{x}) &= P(\text{class}) \cdot P(\text{outlook = Sunny} \mid \text{class}) \\
           P(\text{class} = \text{No},\, \mathbf{x}) &= \frac{5}{14} \cdot \frac{3}{5} = \frac{3}{14} = 0.214286 \\
           P(\text{class} = \text{Yes},\, \mathbf{x}) &= \frac{9}{14} \cdot \frac{2}{9} = \frac{1}{7} = 0.142857 \\
           P(\text{class} = \text{No} \mid \mathbf{x}) &= \frac{3}{5} = 0.6 \\
           P(\text{class} = \text{Yes} \mid \mathbf{x}) &= \frac{2}{5} = 0.4
         \end{align*}
+        \noindent class = No with probability 60.0 \% (90 \% credible interval 22.4 \% to 86.8 \%).\par
+        \noindent Not used: temperature (missing).\par
+        \noindent Not used: humidity (missing).\par
+        \noindent Not used: wind (missing).\par
+        \noindent What would change the prediction:\par
+        \noindent   outlook = Overcast would give Yes with probability 100 \%.\par
         """
         from countwise.errors import check_number
         from countwise.working.latex import render
