@@ -11,8 +11,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from countwise import NaiveBayesClassifier, Schema
+from countwise import NaiveBayesClassifier, Schema, samples
 from countwise.data.frames import frame_of
+from countwise.errors import SchemaError, TableError
 
 WIND = ["n", "s", None, "n", "w", "s", "n", "w"]
 TEMP = [1.5, 2.25, 3.0, None, -1.0, 0.5, 4.0, 2.0]
@@ -607,3 +608,14 @@ def test_rows_are_taken_of_a_column_beside_a_matrix() -> None:
     assert {name: column.tolist() for name, column in taken.columns.items()} == {
         "a": [9, 0], "b": [6, 9], "c": [11, 2], "d": [0, 3], "e": [10, 1]
     }  # fmt: skip
+
+
+def test_a_sample_is_refused_with_the_way_to_its_table():
+    tennis = samples.load("tennis")
+    with pytest.raises(TableError, match="pass its frame, or its X and y"):
+        NaiveBayesClassifier().fit(tennis, "play")
+
+
+def test_a_list_of_values_as_a_type_is_refused_with_the_ordinal_it_means():
+    with pytest.raises(SchemaError, match=r"Ordinal\('size', \('S', 'M'\)\)"):
+        NaiveBayesClassifier(types={"size": ["S", "M"]}).fit({"size": ["S", "M"]}, [0, 1])

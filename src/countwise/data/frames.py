@@ -133,6 +133,10 @@ def frame_of(X: Any, names: Sequence[str] | None = None) -> Frame:
         return _from_mapping(X)
     if isinstance(X, str | bytes):
         raise TableError("X must be a table, not a string.", hint="read a file with countwise.read(path).")
+    if isinstance(getattr(X, "frame", None), Mapping):  # a sample
+        raise TableError(
+            "X must be a table; a sample is a table with more about it.", hint="pass its frame, or its X and y."
+        )
     if is_relation(X):
         raise RowsRefused(
             f"X is a table of an engine ({type(X).__module__.partition('.')[0].strip('_')}), "

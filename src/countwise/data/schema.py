@@ -542,7 +542,9 @@ def _attribute(name: str, given: Any, column: Column) -> Attribute:
         known = ["nominal", "ordinal", "numeric", "date", "count", "text", "boolean"]
         raise SchemaError(
             f"The type of column {name!r} must be one of {listed(known)}, not {given!r}.",
-            hint=did_you_mean(given, known),
+            hint=f"values in order are declared by Ordinal({name!r}, {tuple(given)!r})."
+            if isinstance(given, list | tuple)
+            else did_you_mean(given, known),
         )
     if kind == "count" and _has_dates(column):
         raise SchemaError(
