@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from rich.cells import cell_len
 
-from countwise.working import Grid, Section
+from countwise.working import Formula, Grid, Section
+from countwise.working.numbers import Worked
 
 
 def test_numbers_are_aligned_at_the_decimal_point():
@@ -52,6 +53,29 @@ def test_a_table_that_cannot_be_wrapped_to_the_width_is_divided_and_repeats_its_
 def test_lines_below_a_table_are_broken_at_blanks():
     section = Section("title", Grid({}), ("a sentence that is longer than one line of forty characters",))
     assert section.text(40) == "title\n  a sentence that is longer than one\n      line of forty characters"
+
+
+def test_a_column_of_computations_is_not_wrapped():
+    cells = [Worked(10 / 7, "4·5/14"), Worked(18 / 7, "4·9/14")]
+    grid = Grid({"outlook": ["Sunny", "Rain"], "No": cells, "Yes": cells})
+    assert grid.text(35).split("\n\n") == [str(Grid({"outlook": grid["outlook"], c: grid[c]})) for c in ("No", "Yes")]
+
+
+def test_a_formula_is_broken_before_an_operator():
+    line = Formula("gain(outlook) = 0.940286 - (5/14)·0.970951 - (4/14)·0 - (5/14)·0.970951 = 0.24675")
+    lines = Section("gain", Grid({}), (line,)).text(40).splitlines()
+    assert max(map(cell_len, lines)) <= 40
+    assert all(part.split()[0] in "-=" for part in lines[2:])
+    assert " ".join(" ".join(lines[1:]).split()) == line
+    assert Section("gain", Grid({}), (line,)).text().splitlines() == ["gain", f"  {line}"]
+
+
+def test_a_formula_is_broken_in_its_brackets_only_if_they_are_too_long():
+    short, long = Formula("χ² = (2 - 1.7)²/1.7 + (3 - 3.2)²/3.2 = 0.07"), Formula(f"m = (1 + {'2 + ' * 9}3)/11 = 2")
+    assert Section("", Grid({}), (short,)).text(24).splitlines()[1:] == [
+        "  χ² = (2 - 1.7)²/1.7", "      + (3 - 3.2)²/3.2", "      = 0.07",
+    ]  # fmt: skip
+    assert max(map(cell_len, Section("", Grid({}), (long,)).text(24).splitlines())) <= 24
 
 
 def test_an_empty_table_has_its_heads():

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from countwise.errors import printable
+from countwise.working.formula import Formula
 from countwise.working.markup import escape
-from countwise.working.numbers import number
+from countwise.working.numbers import Worked, number
 
 __all__ = ["Grid"]
 
@@ -55,6 +56,12 @@ def _aligned(name: str, texts: list[str]) -> tuple[bool, list[str]]:
         [name, *(match["whole"] + next(rest) if match else text for match, text in zip(found, texts, strict=True))],
         right=True,
     )
+
+
+def _column(name: str, cells: list[Any]) -> tuple[bool, list[str]]:
+    """Return whether a column is not wrapped, because it has numbers or computations, and its padded texts."""
+    numeric, texts = _aligned(shown(name), [shown(cell) for cell in cells])
+    return numeric or (bool(cells) and all(isinstance(cell, Formula | Worked) for cell in cells)), texts
 
 
 def _laid(columns: list[tuple[bool, list[str]]]) -> str:
@@ -167,7 +174,7 @@ class Grid(Mapping[str, list[Any]]):
         north    3.5
         east    12
         """
-        columns = [_aligned(shown(name), [shown(cell) for cell in cells]) for name, cells in self._columns.items()]
+        columns = [_column(name, cells) for name, cells in self._columns.items()]
         wide = [cell_width(cells[0]) + 2 for _, cells in columns]
         if width is None or sum(wide) - 2 <= width:
             return _laid(columns)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
 from countwise.errors import check_number, printable
-from countwise.working.grid import Grid
+from countwise.working.formula import Formula
+from countwise.working.grid import Grid, cell_width
 from countwise.working.markup import escape
 
 __all__ = ["Account", "Section"]
@@ -46,7 +48,8 @@ class Section:
         Parameters
         ----------
         width : int or None, default=None
-            The table and the lines are wrapped to fit into this many characters. If None, nothing is wrapped.
+            The table and the lines are wrapped to fit into this many characters; a formula is broken before an
+            operator. If None, nothing is wrapped.
 
         Returns
         -------
@@ -133,15 +136,39 @@ class Section:
         return {"title": self.title, "table": dict(self.table), "lines": list(self.lines)}
 
 
+_BREAKS = re.compile(r"(?<=\S) (?=[=+−·≥≤<>-] )")  # before an operator between blanks
+_OPENING, _CLOSING = "([{", ")]}"
+
+
 def _folded(line: str, width: int) -> list[str]:
-    """Break a line at blanks; the further lines are indented."""
+    """Break a sentence at blanks, and a formula before operators; the further lines are indented."""
     import textwrap
 
-    if len(line) <= width:
+    if cell_width(line) <= width:
         return [line]
-    return textwrap.wrap(
-        line, max(width, 10), subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
-    )
+    if not isinstance(line, Formula):
+        return textwrap.wrap(
+            line, max(width, 10), subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+        )
+    lines: list[str] = []
+    for piece in _pieces(line, width):
+        if lines and cell_width(lines[-1]) + 1 + cell_width(piece) <= width:
+            lines[-1] += f" {piece}"
+        else:
+            lines.append(f"    {piece}" if lines else piece)
+    return lines
+
+
+def _pieces(line: str, width: int) -> list[str]:
+    """Split a formula before the operators outside of brackets, and a piece that is too long before those inside."""
+    pieces: list[str] = []
+    for piece in _BREAKS.split(line):
+        inside = bool(pieces) and sum(map(pieces[-1].count, _OPENING)) > sum(map(pieces[-1].count, _CLOSING))
+        if inside:
+            pieces[-1] += f" {piece}"
+        else:
+            pieces.append(piece)
+    return [part for piece in pieces for part in (_BREAKS.split(piece) if cell_width(piece) > width else [piece])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +218,7 @@ class Account:
         Parameters
         ----------
         width : int or None, default=None
-            Tables are wrapped to fit into this many characters. If None, nothing is wrapped.
+            Tables, lines and notes are wrapped to fit into this many characters. If None, nothing is wrapped.
 
         Returns
         -------
@@ -207,7 +234,10 @@ class Account:
         Note: All rows are equally near.
         """
         sections = (section.text(width) for section in self.sections)
-        return printable("\n\n".join([self.answer, *sections, *(f"Note: {note}" for note in self.notes)]))
+        answer, *notes = (self.answer, *(f"Note: {note}" for note in self.notes))
+        if width is not None:
+            answer, *notes = ("\n".join(_folded(line, width)) for line in (answer, *notes))
+        return printable("\n\n".join([answer, *sections, *notes]))
 
     def latex(self, width: int | None = None) -> str:
         r"""Return the working as LaTeX; the document must load amsmath, and graphicx if a width is given.
