@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from countwise.measures.formulas import (
+    chi_square_formula,
     entropy_formula,
     gain_formula,
     gain_ratio_formula,
     gini_formula,
+    mutual_information_formula,
+    pmi_formula,
     sd_reduction_formula,
+    sum_formula,
+    symmetrical_uncertainty_formula,
 )
 from countwise.measures.rankings import area, average_precision, by_range, precision_recall_points, roc_points
 from countwise.measures.tables import (
@@ -15,6 +20,7 @@ from countwise.measures.tables import (
     chi_square,
     chi_square_tail,
     entropy,
+    expected_counts,
     expected_information,
     gain_ratio,
     gaussian_information,
@@ -36,9 +42,11 @@ __all__ = [
     "by_range",
     "chance_information",
     "chi_square",
+    "chi_square_formula",
     "chi_square_tail",
     "entropy",
     "entropy_formula",
+    "expected_counts",
     "expected_information",
     "gain_formula",
     "gain_ratio",
@@ -49,13 +57,17 @@ __all__ = [
     "gini_gain",
     "information_of_values",
     "mutual_information",
+    "mutual_information_formula",
     "mvdm",
     "pmi",
+    "pmi_formula",
     "pooled_rare",
     "precision_recall_points",
     "roc_points",
     "sd_reduction",
     "sd_reduction_formula",
+    "sum_formula",
     "symmetrical_uncertainty",
+    "symmetrical_uncertainty_formula",
     "variance_reduction",
 ]

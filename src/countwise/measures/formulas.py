@@ -1,4 +1,4 @@
-"""Impurities and gains written out as formulas, with the counts they come from."""
+"""Impurities, gains and tests of independence written out as formulas, with the counts they come from."""
 
 from __future__ import annotations
 
@@ -8,11 +8,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.measures.tables import entropy, gini, gini_gain, mutual_information, sd_reduction, variance_reduction
+from countwise.measures.tables import (
+    chi_square,
+    entropy,
+    expected_counts,
+    gini,
+    gini_gain,
+    mutual_information,
+    sd_reduction,
+    symmetrical_uncertainty,
+    variance_reduction,
+)
 from countwise.working.formula import Formula
 from countwise.working.numbers import number
 
-__all__ = ["entropy_formula", "gain_formula", "gain_ratio_formula", "gini_formula", "sd_reduction_formula"]
+__all__ = [
+    "chi_square_formula",
+    "entropy_formula",
+    "gain_formula",
+    "gain_ratio_formula",
+    "gini_formula",
+    "mutual_information_formula",
+    "pmi_formula",
+    "sd_reduction_formula",
+    "sum_formula",
+    "symmetrical_uncertainty_formula",
+]
 
 _MOST = 12  # terms that are written out
 _OF: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
@@ -86,6 +107,101 @@ def gain_ratio_formula(gain: float, split: float, name: str = "gain ratio") -> F
     if not split > 0:
         return Formula(f"{name} = 0")
     return Formula(f"{name} = {number(gain + 0.0)}/{number(split)} = {number(gain / split + 0.0)}")
+
+
+def symmetrical_uncertainty_formula(counts: NDArray[Any], name: str = "SU") -> Formula:
+    """Return the symmetrical uncertainty 2 I / (H(attribute) + H(class)) of a table, written out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise.measures import symmetrical_uncertainty_formula
+    >>> symmetrical_uncertainty_formula(np.array([[2, 3], [4, 0], [3, 2]]), "SU(outlook; play)")
+    'SU(outlook; play) = 2·0.24675/(1.57741 + 0.940286) = 0.196013'
+    """
+    table = np.asarray(counts)
+    one, other = entropy(table.sum(axis=1)), entropy(table.sum(axis=0))
+    if not one + other > 0:
+        return Formula(f"{name} = 0")
+    shared = number(mutual_information(table) + 0.0)
+    value = number(symmetrical_uncertainty(table) + 0.0)
+    return Formula(f"{name} = 2·{shared}/({number(one + 0.0)} + {number(other + 0.0)}) = {value}")
+
+
+def chi_square_formula(counts: NDArray[Any], name: str = "χ²") -> Formula:
+    """Return Pearson's statistic Σ (O - E)²/E of a table (values, classes), written out.
+
+    The expected count E of a cell is its row total times its column total, divided by the total.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise.measures import chi_square_formula
+    >>> chi_square_formula(np.array([[10, 20], [20, 10]]))
+    'χ² = (10 - 15)²/15 + (20 - 15)²/15 + (20 - 15)²/15 + (10 - 15)²/15 = 6.66667'
+    """
+    table = np.asarray(counts, dtype=np.float64)
+    expected = expected_counts(table)
+    cells = zip(table[expected > 0], expected[expected > 0], strict=True)
+    terms = [f"({number(float(o))} - {number(float(e))})²/{number(float(e))}" for o, e in cells]
+    return sum_formula(terms, chi_square(table)[0], name)
+
+
+def mutual_information_formula(counts: NDArray[Any], name: str = "I") -> Formula:
+    """Return the mutual information Σ p(v, c) log₂ [p(v, c) / (p(v) p(c))] of a table (values, classes), written out.
+
+    Cells without rows are left out: 0 log 0 is 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise.measures import mutual_information_formula
+    >>> mutual_information_formula(np.array([[3, 0], [1, 4]]))
+    'I = (3/8)·log2((3·8)/(3·4)) + (1/8)·log2((1·8)/(5·4)) + (4/8)·log2((4·8)/(5·4)) = 0.548795'
+    """
+    table = np.asarray(counts, dtype=np.float64)
+    rows, columns, total = table.sum(axis=1), table.sum(axis=0), number(float(table.sum()))
+    terms = [
+        f"({number(float(table[v, c]))}/{total})·{_log_of_cell(table[v, c], rows[v], columns[c], total)}"
+        for v, c in np.argwhere(table > 0)
+    ]
+    return sum_formula(terms, mutual_information(table), name)
+
+
+def pmi_formula(n: float, row: float, column: float, total: float, name: str = "PMI") -> Formula:
+    """Return the pointwise mutual information log₂ (n total / (row column)) of a cell of a table, written out.
+
+    Parameters are the count of the cell, its row total, its column total and the total.
+
+    Examples
+    --------
+    >>> from countwise.measures import pmi_formula
+    >>> pmi_formula(3, 5, 5, 14, "PMI(Sunny, No)")
+    'PMI(Sunny, No) = log2((3·14)/(5·5)) = 0.748461'
+    >>> pmi_formula(0, 4, 5, 14)
+    'PMI = log2((0·14)/(4·5)) = -∞'
+    """
+    if not (row > 0 and column > 0):
+        return Formula(f"{name} undefined")
+    value = number(float(np.log2(n * total / (row * column))) + 0.0) if n > 0 else "-∞"
+    return Formula(f"{name} = {_log_of_cell(n, row, column, number(float(total)))} = {value}")
+
+
+def _log_of_cell(n: Any, row: Any, column: Any, total: str) -> str:
+    return f"log2(({number(float(n))}·{total})/({number(float(row))}·{number(float(column))}))"
+
+
+def sum_formula(terms: Iterable[str], value: float, name: str) -> Formula:
+    """Return a sum written out; terms beyond the first twelve are left out.
+
+    Examples
+    --------
+    >>> from countwise.measures import sum_formula
+    >>> sum_formula(["1/2", "1/4"], 0.75, "p")
+    'p = 1/2 + 1/4 = 0.75'
+    """
+    body, total = _joined(terms, " + "), number(value + 0.0)
+    return Formula(f"{name} = {total}" if body in ("", total) else f"{name} = {body} = {total}")
 
 
 def sd_reduction_formula(

@@ -20,6 +20,7 @@ __all__ = [
     "chi_square",
     "chi_square_tail",
     "entropy",
+    "expected_counts",
     "expected_information",
     "gain_ratio",
     "gaussian_information",
@@ -171,6 +172,21 @@ def pmi(counts: NDArray[Any]) -> Floats:
         return np.asarray(np.log2(n * n.sum() / (n.sum(axis=1, keepdims=True) * n.sum(axis=0, keepdims=True))))
 
 
+def expected_counts(counts: NDArray[Any]) -> Floats:
+    """Return the expected count of each cell if attribute and class were independent: row total · column total / n.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise.measures import expected_counts
+    >>> expected_counts(np.array([[10, 20], [20, 30]])).tolist()
+    [[11.25, 18.75], [18.75, 31.25]]
+    """
+    n = np.asarray(counts, dtype=np.float64)
+    total = n.sum(axis=(-2, -1), keepdims=True)
+    return np.asarray(n.sum(axis=-1, keepdims=True) * n.sum(axis=-2, keepdims=True) / np.where(total > 0, total, 1.0))
+
+
 def chi_square(counts: NDArray[Any]) -> tuple[Any, Any, Any]:
     """Test attribute and class for independence by Pearson's chi-square test.
 
@@ -186,8 +202,7 @@ def chi_square(counts: NDArray[Any]) -> tuple[Any, Any, Any]:
     """
     n = np.asarray(counts, dtype=np.float64)
     rows, columns = n.sum(axis=-1, keepdims=True), n.sum(axis=-2, keepdims=True)
-    total = n.sum(axis=(-2, -1), keepdims=True)
-    expected = rows * columns / np.where(total > 0, total, 1.0)
+    expected = expected_counts(n)
     cells = np.divide((n - expected) ** 2, expected, out=np.zeros_like(n), where=expected > 0)
     kept = [np.maximum((part > 0).sum(axis=(-2, -1)) - 1, 0) for part in (rows, columns)]
     freedom = kept[0] * kept[1]
