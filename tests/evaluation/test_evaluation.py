@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from typing import Any
@@ -38,8 +39,9 @@ from countwise import (
 )
 from countwise.base.predictions import Predictions
 from countwise.errors import DataWarning, OptionError, TableError, TooFewRows
-from countwise.evaluation import paired_test
+from countwise.evaluation import PairedTest, paired_test
 from countwise.evaluation.holdout import Holdout
+from countwise.working import Formula
 
 
 def drawn(k, n=300, seed=0, ties=False):
@@ -272,6 +274,44 @@ def test_the_paired_test_is_that_of_nadeau_and_bengio():
     assert (same.difference, same.p_value) == (0.0, 1.0)
     with pytest.raises(OptionError, match="different folds"):
         paired_test(one, cross_validate(TreeClassifier(), X, y, cv=5, scoring="accuracy"))
+
+
+@pytest.mark.parametrize("folds", [3, 30])
+def test_the_steps_of_a_paired_test_give_its_result(folds):
+    X, y = _two(100)
+    one, other = (
+        cross_validate(m, X, y, cv=folds, scoring="accuracy") for m in (NaiveBayesClassifier(), TreeClassifier())
+    )
+    found = paired_test(one, other)
+    shown = found.explain()
+    assert shown.value == found.p_value
+    table = shown.sections[0].table
+    assert table["NaiveBayesClassifier"] == one.values("accuracy").tolist()[:20]
+    assert table["train"] == [len(fold.train) for fold in one.folds][:20]
+    assert ("The first 20 of 30 folds." in str(shown)) == (folds == 30)
+    results = {}
+    for line in (line for section in shown.sections for line in section.lines if isinstance(line, Formula)):
+        name, *_, body, result = line.split(" = ")
+        results[name] = float(result)
+        if "…" not in body and "P(" not in body:
+            code = body.replace("·", "*").replace("²", "**2").replace("√", "math.sqrt")
+            assert eval(code, {"math": math}) == pytest.approx(float(result), rel=2e-3, abs=1e-6), line
+    assert results["mean of d"] == pytest.approx(found.difference, rel=1e-5)
+    assert results["lower limit"] == pytest.approx(found.low, rel=1e-4)
+    assert results["upper limit"] == pytest.approx(found.high, rel=1e-4)
+    assert results["degrees of freedom"] == folds - 1
+    assert 2 * t_distribution.sf(abs(results["t"]), folds - 1) == pytest.approx(found.p_value, rel=1e-4)
+    assert max(len(line) for line in shown.text(80).splitlines()[1:]) <= 80
+    assert r"\sqrt" in shown.latex(56)
+
+
+def test_a_paired_test_without_a_computation_explains_itself_in_a_sentence():
+    X, y = _two(60)
+    one = cross_validate(NaiveBayesClassifier(), X, y, scoring="accuracy")
+    assert "All differences are equal: p = 1." in str(paired_test(one, one).explain())
+    made = PairedTest("a", "b", "accuracy", 0.1, -0.05, 0.25, 0.15, 10)
+    assert made.explain().sections == ()
+    assert str(made.explain()) == str(made)
 
 
 def test_leaving_out_is_that_of_scikit_learn():

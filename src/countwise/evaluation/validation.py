@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,7 +18,8 @@ from countwise.errors import OptionError, did_you_mean, listed
 from countwise.evaluation.costs import costs_of
 from countwise.evaluation.dataset import EvaluationData
 from countwise.evaluation.fold_models import Fitted
-from countwise.working import Grid
+from countwise.working import Account, Formula, Grid, Section
+from countwise.working.numbers import number
 
 __all__ = ["Fold", "PairedTest", "Validation", "mean_of", "paired_test", "scores_by"]
 
@@ -415,6 +417,8 @@ class PairedTest:
         Number of folds in which both learners have a finite score.
     confidence : float, default=0.95
         Confidence level of the interval. A p-value below 1 - confidence is significant.
+    folds : sequence of (int, float, float, int, int), default=()
+        For each of the n folds its number, the score of each learner, and the numbers of training and test rows.
 
     Examples
     --------
@@ -435,6 +439,7 @@ class PairedTest:
     p_value: float
     n: int
     confidence: float = 0.95
+    folds: Sequence[tuple[int, float, float, int, int]] = field(default=(), repr=False)
 
     @property
     def _better(self) -> bool:
@@ -461,6 +466,99 @@ class PairedTest:
             f"{self.one} {verb} {self.other} in {self.score}: difference {self.difference:+.4f}, "
             f"{100 * self.confidence:g} % CI [{self.low:+.4f}, {self.high:+.4f}], p = {self.p_value:.3g}"
         )
+
+    def explain(self) -> Account:
+        """Return the computation of the test: the differences, their corrected standard error, t and the p-value.
+
+        Returns
+        -------
+        Account
+            The result as a sentence, with the computation in sections. `value` is the p-value.
+
+        Examples
+        --------
+        >>> from countwise import NaiveBayesClassifier, TreeClassifier, cross_validate, samples
+        >>> from countwise.evaluation import paired_test
+        >>> tennis = samples.load("tennis")
+        >>> bayes, tree = (cross_validate(model, tennis.X, tennis.y, cv=3, scoring="accuracy")
+        ...                for model in (NaiveBayesClassifier(), TreeClassifier()))
+        >>> print(paired_test(bayes, tree).explain().sections[2].text(80))
+        corrected standard error
+          The training sets overlap, so the mean ratio of test rows to training rows is
+            added to 1/k.
+          Σ (test rows/training rows) = 2·(5/9) + 4/10 = 1.51111
+          correction c = 1/3 + 1.51111/3 = 0.837037
+          standard error = √(0.837037·0.0608333) = 0.225654
+        """
+        tested = len(self.folds) > 1 and np.isfinite(self.p_value)
+        return Account(str(self), self.p_value, (self._of_folds(), *self._working()) if tested else ())
+
+    def _of_folds(self) -> Section:
+        """Return the scores of the first folds."""
+        few = self.folds[:_MOST_FOLDS]
+        number_of, one, other, train, test = (list(part) for part in zip(*few, strict=True))
+        columns = {
+            "fold": number_of,
+            self.one: one,
+            self.other: other,
+            "difference d": [a - b for a, b in zip(one, other, strict=True)],
+            "train": train,
+            "test": test,
+        }
+        lines = (f"The first {len(few)} of {self.n} folds.",) if len(few) < self.n else ()
+        return Section(f"{self.score} in each fold", Grid(columns), lines)
+
+    def _working(self) -> tuple[Section, ...]:
+        from scipy.special import stdtrit
+
+        k, differences = self.n, np.array([a - b for _, a, b, _, _ in self.folds])
+        mean, variance = float(differences.mean()), float(differences.var(ddof=1))
+        center, squares = number(mean + 0.0), float(((differences - mean) ** 2).sum())
+        terms = [number(float(d) + 0.0) for d in differences]
+        deviations = [f"({term} - {center})²".replace("- -", "+ ") for term in terms]
+        shares = Counter(f"{test}/{max(train, 1)}" for *_, train, test in self.folds)
+        ratio = float(np.mean([test / max(train, 1) for *_, train, test in self.folds]))
+        every = [share if times == 1 else f"{times}·({share})" for share, times in shares.items()]
+        error = float(np.sqrt((1 / k + ratio) * variance))
+        spread = (
+            Formula(f"Σ d = {_sum_of(terms)} = {number(float(differences.sum()) + 0.0)}"),
+            Formula(f"mean of d = {number(float(differences.sum()) + 0.0)}/{k} = {center}"),
+            Formula(f"Σ (d - mean of d)² = {_sum_of(deviations)} = {number(squares)}"),
+            Formula(f"variance s² = {number(squares)}/({k} - 1) = {number(variance)}"),
+        )
+        corrected = (
+            "The training sets overlap, so the mean ratio of test rows to training rows is added to 1/k.",
+            Formula(f"Σ (test rows/training rows) = {_sum_of(every)} = {number(k * ratio)}"),
+            Formula(f"correction c = 1/{k} + {number(k * ratio)}/{k} = {number(1 / k + ratio)}"),
+            Formula(f"standard error = √({number(1 / k + ratio)}·{number(variance)}) = {number(error)}"),
+        )
+        if not error > 0:
+            test: tuple[str, ...] = (f"All differences are equal: p = {number(self.p_value)}.",)
+        else:
+            t, quantile = mean / error, float(stdtrit(k - 1, 0.5 + self.confidence / 2))
+            margin = f"{number(quantile)}·{number(error)}"
+            test = (
+                Formula(f"t = mean of d/standard error = {center}/{number(error)} = {number(t + 0.0)}"),
+                Formula(f"degrees of freedom = {k} - 1 = {k - 1}"),
+                Formula(f"p = 2·P(T > {number(abs(t))}) = {number(self.p_value)}"),
+                Formula(f"lower limit = {center} - {margin} = {number(self.low)}"),
+                Formula(f"upper limit = {center} + {margin} = {number(self.high)}"),
+            )
+        level = f"{100 * self.confidence:g} %"
+        return (
+            Section("mean and variance of the differences d", Grid({}), spread),
+            Section("corrected standard error", Grid({}), corrected),
+            Section(f"t-test, and {level} confidence interval", Grid({}), test),
+        )
+
+
+_MOST_FOLDS, _MOST_TERMS = 20, 12
+
+
+def _sum_of(terms: Sequence[str]) -> str:
+    """Return a sum of signed terms; those beyond the first ones are left out."""
+    shown = terms if len(terms) <= _MOST_TERMS else [*terms[:_MOST_TERMS], "…"]
+    return " + ".join(shown).replace("+ -", "- ")
 
 
 def paired_test(one: Validation, other: Validation, score: str = "accuracy", confidence: float = 0.95) -> PairedTest:
@@ -518,19 +616,25 @@ def paired_test(one: Validation, other: Validation, score: str = "accuracy", con
     if not 0 < confidence < 1:
         raise OptionError(f"confidence must be between 0 and 1, not {confidence!r}.")
     first, second = (f"{one.name} (1)", f"{other.name} (2)") if one.name == other.name else (one.name, other.name)
-    made = partial(PairedTest, first, second, score)
     mine, theirs = one.values(score), other.values(score)
+    finite = np.isfinite(mine) & np.isfinite(theirs)
+    folds = tuple(
+        (i + 1, float(mine[i]), float(theirs[i]), len(fold.train), len(fold.test))
+        for i, fold in enumerate(one.folds)
+        if finite[i]
+    )
+    made = partial(PairedTest, first, second, score, folds=folds)
     if np.isinf(mine).any() != np.isinf(theirs).any():  # one of the two means is infinite
         far = np.inf if np.isinf(mine).any() else -np.inf
-        return made(far, np.nan, np.nan, np.nan, len(mine), confidence)
+        return made(far, np.nan, np.nan, np.nan, len(mine), confidence=confidence)
     with np.errstate(invalid="ignore"):
         differences = mine - theirs
     both = np.isfinite(differences)
     differences, n = differences[both], int(both.sum())
     mean = float(differences.mean()) if n else np.nan
     if n < 2:
-        return made(mean, np.nan, np.nan, np.nan, n, confidence)
+        return made(mean, np.nan, np.nan, np.nan, n, confidence=confidence)
     error = _standard_error(differences, [fold for fold, ok in zip(one.folds, both, strict=True) if ok])
     margin = float(stdtrit(n - 1, 0.5 + confidence / 2)) * error
     p = float(2 * stdtr(n - 1, -abs(mean) / error)) if error > 0 else (1.0 if mean == 0 else 0.0)
-    return made(mean, mean - margin, mean + margin, p, n, confidence)
+    return made(mean, mean - margin, mean + margin, p, n, confidence=confidence)
