@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import countwise as cw
-from countwise import plots, samples
+from countwise import feature_selection, plots, samples
 
 __all__ = ["PICTURES", "SHOWN", "fragment", "of"]
 
@@ -319,6 +319,19 @@ def wrapper_path() -> str:
 
 
 @_picture
+def threshold_gains() -> str:
+    penguins = samples.load("penguins")
+    gains = feature_selection.threshold_gains(penguins.frame, "species", column="flipper_length_mm")
+    return _plot(lambda ax: plots.plot_threshold_gains(gains, ax))
+
+
+@_picture
+def contingency_table() -> str:
+    tennis = samples.load("tennis")
+    return feature_selection.contingency_table(tennis.frame, "play", column="outlook")._repr_html_()
+
+
+@_picture
 def filter_scores() -> str:
     credit = samples.load("credit")
     return cw.FilterSelector(k=4).fit(credit.X, credit.y).table_._repr_html_()
@@ -359,6 +372,9 @@ SHOWN: dict[str, dict[str, str]] = {
     "plots.compare_boundaries": {"discriminant_regions": _REGIONS},
     "plots.plot_bandwidth": {"bandwidth_curve": _DRAWN},
     "plots.plot_search": {"wrapper_path": _DRAWN},
+    "plots.plot_threshold_gains": {"threshold_gains": _DRAWN},
+    "feature_selection.threshold_gains": {"threshold_gains": "Drawn by `plot_threshold_gains`"},
+    "feature_selection.ContingencyTable": {"contingency_table": "In a notebook"},
     "plots.ROCDisplay": {"roc": _DRAWN},
     "plots.PrecisionRecallDisplay": {"precision_recall": _DRAWN},
     "plots.CalibrationDisplay": {"calibration": _DRAWN},

@@ -218,6 +218,48 @@ def test_rank_prints_pmi(folder):
     assert rows[1]["pmi"] == pytest.approx(0.6374299206152917, rel=1e-12)
 
 
+def test_rank_prints_a_contingency_table_and_its_computation(folder):
+    out = run("rank", "tennis.csv", "-y", "play", "--table", "outlook", cwd=folder).stdout
+    assert "gain(outlook) = 0.940286 - (4/14)·0 - (5/14)·0.970951 - (5/14)·0.970951 = 0.24675" in out
+    found = told(folder, "rank", "tennis.csv", "-y", "play", "--table", "outlook")
+    assert found["counts"] == [[0, 4], [2, 3], [3, 2]]
+    assert found["chi_square"] == pytest.approx(266 / 75, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"), [(("--pmi", "wind"), "cannot be combined"), (("--number",), "remove --number")]
+)
+def test_rank_refuses_a_table_together_with_another_view(folder, options, words):
+    assert words in run("rank", "tennis.csv", "-y", "play", "--table", "wind", *options, cwd=folder, check=2).stderr
+
+
+@pytest.mark.parametrize("by", ["mrmr", "mrmr_quotient", "cfs", "fcbf"])
+def test_rank_selects_attributes_that_do_not_repeat_each_other(folder, by):
+    found = told(folder, "rank", "penguins.csv", "-y", "species", "--by", by, "--top", "2")
+    pair = ["bill_length_mm", "island"] if by == "cfs" else ["flipper_length_mm", "bill_length_mm"]
+    assert found["selected"] == pair
+    assert len(found["attributes"]) == 7
+    assert found["steps"][0]["relevance"] > found["steps"][1]["relevance"]
+    out = run("rank", "penguins.csv", "-y", "species", "--by", by, cwd=folder).stdout
+    assert out.startswith(f"{by} selects 'flipper_length_mm', 'bill_length_mm'")
+
+
+def test_rank_by_mrmr_ranks_all_attributes_and_uses_weights(folder):
+    (folder / "twice.csv").write_text("a,b,w,y\nu,v,1,n\nu,u,2,n\nv,u,1,y\nv,v,3,y\n")
+    found = told(folder, "rank", "twice.csv", "-y", "y", "--by", "mrmr", "--weights", "w")
+    assert found["selected"] == ["a", "b"]
+    assert "--table a does not apply" in run(
+        "rank", "twice.csv", "-y", "y", "--by", "fcbf", "--table", "a", cwd=folder, check=2
+    ).stderr  # fmt: skip
+
+
+def test_rank_prints_the_gain_of_every_threshold(folder):
+    found = told(folder, "rank", "weather.csv", "-y", "play", "--thresholds", "temperature", "--numeric", "gaussian")
+    assert [row["threshold"] for row in found["thresholds"]][-2:] == [82.0, 84.0]
+    best = run("rank", "weather.csv", "-y", "play", "--thresholds", "humidity", "--top", "1", cwd=folder).stdout
+    assert best.splitlines()[1].split() == ["82.5", "1", "6", "4", "3", "0.151836", "0.151836"]
+
+
 def test_minus_infinity_is_told_from_what_is_not_known(folder):
     rows = told(folder, "rank", "tennis.csv", "-y", "play", "--pmi", "outlook")["attributes"]
     (never,) = (row for row in rows if row["value"] == "Overcast" and row["class"] == "No")
@@ -244,6 +286,9 @@ def test_minus_infinity_is_told_from_what_is_not_known(folder):
         (("rank", "none.csv", "-y", "play"), ("none.csv",)),
         (("rank", "tennis.csv", "-y", "ply"), ("did you mean 'play'?",)),
         (("rank", "tennis.csv", "-y", "play", "--pmi", "outlok"), ("did you mean 'outlook'?",)),
+        (("rank", "weather.csv", "-y", "play", "--thresholds", "humdity"), ("did you mean 'humidity'?",)),
+        (("rank", "weather.csv", "-y", "play", "--thresholds", "outlook"), ("only a numeric attribute",)),
+        (("rank", "tennis.csv", "-y", "play", "--table", "outlok"), ("did you mean 'outlook'?",)),
         (("rank", "penguins.csv", "-y", "species", "--numeric", "mld"), ("did you mean 'mdl'?",)),
         (("rank", "penguins.csv", "-y", "bill_length_mm"), ("classes",)),
     ],

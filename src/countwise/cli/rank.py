@@ -22,6 +22,7 @@ BY = [
     "sd_reduction",
     "variance_reduction",
 ]
+CONTROLLED = ["mrmr", "mrmr_quotient", "cfs", "fcbf"]
 
 
 @click.command("rank")
@@ -30,9 +31,10 @@ BY = [
 @click.option(
     "--by",
     default=None,
-    type=click.Choice(BY),
+    type=click.Choice([*BY, *CONTROLLED]),
     metavar="SCORE",
-    help=f"Score to rank by: {', '.join(BY)}. The last two need --number, the others a class as target.  "
+    help=f"Score to rank by: {', '.join(BY)}. The last two need --number, the others a class as target. Or a "
+    f"selection of attributes that do not repeat each other, with its steps: {', '.join(CONTROLLED)}.  "
     "[default: information_gain; with --number sd_reduction]",
 )
 @click.option(
@@ -71,6 +73,20 @@ BY = [
     metavar="COLUMN",
     help="Show the pointwise mutual information of each value of a column and each class instead.",
 )
+@click.option(
+    "--table",
+    "table_of",
+    default=None,
+    metavar="COLUMN",
+    help="Show the contingency table of a column and the target instead, with the computation of its scores.",
+)
+@click.option(
+    "--thresholds",
+    "thresholds_of",
+    default=None,
+    metavar="COLUMN",
+    help="Show the gain of every threshold of a numeric column instead; with --top the best ones.",
+)
 @click.option("--top", default=None, type=click.IntRange(1), metavar="N", help="Show only the first N attributes.")
 @_common.types_option
 @_common.weights_option
@@ -86,6 +102,8 @@ def command(
     ordinal: str,
     adjust: str | None,
     pmi_of: str | None,
+    table_of: str | None,
+    thresholds_of: str | None,
     top: int | None,
     types: tuple[str, ...],
     weights: str | None,
@@ -98,26 +116,41 @@ def command(
     Examples:
       countwise rank weather.arff -y play
       countwise rank credit.csv -y Status --by gain_ratio --adjust permutation
+      countwise rank credit.csv -y Status --by mrmr --top 5
       countwise rank tennis.csv -y play --pmi outlook
+      countwise rank tennis.csv -y play --table outlook
+      countwise rank weather.arff -y play --thresholds temperature --top 3
       countwise rank hours.csv -y hours --number
     """
     from countwise.feature_selection.contingency import Filtering
     from countwise.feature_selection.filters import pmi_table, scored
 
+    _check_views(number, pmi_of, table_of, thresholds_of)
     by = by or ("sd_reduction" if number else "information_gain")
     if by.endswith("_reduction") != number:
         raise click.UsageError(f"--by {by} needs {'a class as target: remove --number' if number else '--number'}.")
     files = _common.tables(file)
     known = _common.types_from(files, types, target, drop) or None
     weights = _common.row_weights(files, weights)
+    if by in CONTROLLED:
+        _refuse_views(
+            by, nominal=nominal, ordinal=ordinal, adjust=adjust, pmi=pmi_of, table=table_of, thresholds=thresholds_of
+        )
+        _select(file, target, by, top, numeric, known, weights, drop, as_json)
+        return
     if number:
         n_rows, found = _for_number(file, target, numeric, known, weights, drop)
         found = _ranked(found, by)
     else:
+        # any rule for numeric columns will do for thresholds: only the values are needed
+        numeric = numeric if thresholds_of is None else "equal_width"
         filters = Filtering(numeric=numeric, nominal=nominal, ordinal=ordinal, types=known)
         with _common.progress_bar(f"Reading {file}"):
             filters.fit(_common.chunks(files, target, drop, types=known, weights=weights), target, weights)
         n_rows = filters.n_rows_
+        if table_of is not None or thresholds_of is not None:
+            _print_column(filters, table_of, thresholds_of, top, as_json)
+            return
         if pmi_of is not None:
             _only(filters, pmi_of)
             found = pmi_table(filters)
@@ -133,12 +166,84 @@ def command(
         _print(found, n_rows, target, by)
 
 
+def _check_views(number: bool, *columns: str | None) -> None:
+    """Raise an error if options that exclude each other are combined."""
+    views = zip(("--pmi", "--table", "--thresholds"), columns, strict=True)
+    given = [name for name, value in views if value is not None]
+    if number and given:
+        raise click.UsageError(f"{given[0]} needs a class as target: remove --number.")
+    if len(given) > 1:
+        raise click.UsageError(f"{' and '.join(given)} cannot be combined.")
+
+
+def _refuse_views(by: str, **given: str | None) -> None:
+    """Raise an error if an option does not apply to a selection that controls redundancy."""
+    for option, value in given.items():
+        if value not in (None, "nominal"):
+            raise click.UsageError(f"--{option} {value} does not apply to --by {by}.")
+
+
+def _select(
+    file: str, target: str, by: str, top: int | None, numeric: str | None, types: Any, weights: str | None,
+    drop: tuple[str, ...], as_json: bool,
+) -> None:  # fmt: skip
+    """Show the steps of a selection that controls redundancy; it needs all rows in memory."""
+    from countwise import FilterSelector
+    from countwise.data.frames import frame_of
+    from countwise.sources.memory import column_of
+
+    table = frame_of(_common.table_of(_common.tables(file), target, drop, types, weights))
+    column = None if weights is None else column_of(table, weights, "for the weights")
+    rest = dict((table if weights is None else table.without(weights)).columns)
+    if by.startswith("mrmr"):
+        top = top or max(len(rest) - 1, 1)
+    found = FilterSelector(by, k=top, numeric=numeric, types=types).fit(rest, target, column)
+    places = zip(found.table_["selected"], found.table_["attribute"], strict=True)
+    if as_json and found.path_ is not None:
+        _common.echo_json(
+            {
+                "rows": table.n_rows,
+                "target": target,
+                "selected": [name for _, name in sorted((place, name) for place, name in places if place)],
+                "steps": _common.rows_of_grid(found.path_),
+                "attributes": _common.rows_of_grid(found.table_),
+            }
+        )
+    else:
+        _common.echo(found.explain().text(_common.terminal_width()))
+
+
+def _print_column(
+    filters: Any, table_of: str | None, thresholds_of: str | None, top: int | None, as_json: bool
+) -> None:
+    """Print the contingency table of a column, or the gain of each of its thresholds."""
+    from countwise.feature_selection.contingency_table import table_named
+    from countwise.feature_selection.filters import gains_of
+
+    if table_of is not None:
+        table = table_named(filters, table_of, count_missing=False)
+        if as_json:
+            _common.echo_json(_common.plain(table.to_dict()))
+        else:
+            _common.echo(table.text(_common.terminal_width()))
+        return
+    found = dict(gains_of(filters, thresholds_of, "midway"))
+    if top is not None:
+        order = sorted(range(len(found["threshold"])), key=lambda i: -round(found["information_gain"][i], 12))[:top]
+        found = {name: [cells[i] for i in order] for name, cells in found.items()}
+    if as_json:
+        rows = _common.rows_of_grid(found)
+        _common.echo_json({"rows": filters.n_rows_, "column": thresholds_of, "thresholds": rows})
+    else:
+        _common.echo_table(found)
+
+
 def _for_number(
     file: str, target: str, numeric: str | None, types: Any, weights: str | None, drop: tuple[str, ...]
 ) -> tuple[int, dict[str, list[Any]]]:
     """Return the scores for a numeric target; they need all rows in memory."""
     from countwise.data.frames import frame_of
-    from countwise.feature_selection.regression_scores import reduction_scores
+    from countwise.feature_selection.filters import reduction_scores
     from countwise.sources.memory import column_of
 
     files = _common.tables(file)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import combinations
 from typing import Any
 
@@ -23,10 +23,11 @@ from countwise.errors import OptionError, TableError, check_value, warn
 from countwise.tallies import Values
 from countwise.working import Grid
 
-__all__ = ["codes_of", "like", "pairwise_scores"]
+__all__ = ["MEASURES", "codes_of", "like", "pairwise_scores", "scores_of_pairs"]
 
 _BLOCK = 1 << 17  # rows in a block of one thread
 _MOST_CELLS = 1 << 22  # total number of cells of the contingency tables in one batch
+_LARGE = 1 << 24  # cells of a table that is not built: only the pairs of values that occur are counted
 
 MEASURES: dict[str, Callable[[NDArray[Any]], Any]] = {
     "mutual_information": measures.mutual_information,
@@ -107,8 +108,13 @@ def like(grid: Grid, X: Any) -> Any:
     return grid.to_frame(library) if library in LIBRARIES else grid
 
 
-def codes_of(schema: Schema, table: Table, hows: Mapping[str, CutRule]) -> tuple[list[NDArray[Any]], list[int]]:
-    """Return the codes and the number of values of every attribute; a missing value has a code past the last."""
+def codes_of(
+    schema: Schema, table: Table, hows: Mapping[str, CutRule], classes: NDArray[Any] | None = None
+) -> tuple[list[NDArray[Any]], list[int]]:
+    """Return the codes and the number of values of every attribute; a missing value has a code past the last.
+
+    The classes are those of a supervised rule.
+    """
 
     def one(name: str) -> tuple[NDArray[Any], int]:
         a, column = schema[name], table[name]
@@ -120,7 +126,7 @@ def codes_of(schema: Schema, table: Table, hows: Mapping[str, CutRule]) -> tuple
                 hint="drop the column.",
             )
         refuse_infinity({name: column})
-        edges = hows[name].cut(Values.from_arrays(column, weights=table.weights, name=name)).edges
+        edges = hows[name].cut(Values.from_arrays(column, classes, table.weights, name)).edges
         return codes_in(edges, column), len(edges) + 1
 
     found = _kernels.over_items(list(schema), one, table.threads)
@@ -142,10 +148,48 @@ def information_matrix(
     )
     for j, counts in zip(observed, alone, strict=True):
         matrix[j, j] = measure(np.diag(counts)) if sizes[j] <= 1 << 10 else _alone(counts, measure)
-    for pairs in _batches(sizes):
-        tables = _tables(columns, sizes, pairs, weights, threads_for(n_rows))
-        matrix[pairs[:, 0], pairs[:, 1]] = matrix[pairs[:, 1], pairs[:, 0]] = _measured(tables, measure)
+    pairs = list(combinations(observed, 2))
+    places = tuple(np.array(pairs, dtype=np.int64).reshape(-1, 2).T)
+    matrix[places] = matrix[places[::-1]] = scores_of_pairs(columns, sizes, pairs, weights, measure)
     return matrix
+
+
+def scores_of_pairs(
+    columns: list[NDArray[Any]],
+    sizes: list[int],
+    pairs: list[tuple[int, int]],
+    weights: NDArray[Any] | None,
+    measure: Callable[[Any], Any],
+) -> Floats:
+    """Return the measure of some pairs of coded columns that have values."""
+    found = np.zeros(len(pairs))
+    threads = threads_for(len(columns[0]))
+    large = [sizes[i] * sizes[j] > _LARGE for i, j in pairs]
+    for place in np.flatnonzero(large):
+        i, j = pairs[place]
+        found[place] = _of_occurring(columns[i], columns[j], sizes[i], sizes[j], weights, measure)
+    small = np.flatnonzero(~np.array(large, dtype=bool))
+    done = 0
+    for batch in _batches([pairs[place] for place in small], sizes):
+        tables = _tables(columns, sizes, batch, weights, threads)
+        found[small[done : done + len(batch)]] = _measured(tables, measure)
+        done += len(batch)
+    return found
+
+
+def _of_occurring(
+    one: NDArray[Any], other: NDArray[Any], size: int, others: int, weights: Any, measure: Callable[[Any], Any]
+) -> float:
+    """Return the measure of two columns with many values, whose table would not fit into memory."""
+    known = (one < size) & (other < others)
+    a, b = one[known].astype(np.int64), other[known].astype(np.int64)
+    w = None if weights is None else weights[known]
+    _, both = np.unique(a * others + b, return_inverse=True)
+    h = [measures.entropy(np.bincount(codes, w)) if len(a) else 0.0 for codes in (a, b, both.ravel())]
+    shared = max(h[0] + h[1] - h[2], 0.0)
+    if measure is measures.mutual_information:
+        return shared
+    return 2 * shared / (h[0] + h[1]) if h[0] + h[1] > 0 else 0.0
 
 
 def _alone(counts: NDArray[Any], measure: Callable[[Any], Any]) -> float:
@@ -153,11 +197,11 @@ def _alone(counts: NDArray[Any], measure: Callable[[Any], Any]) -> float:
     return measures.entropy(counts) if measure is measures.mutual_information else float(np.count_nonzero(counts) > 1)
 
 
-def _batches(sizes: list[int]) -> Iterator[Indices]:
+def _batches(pairs: Iterable[tuple[int, int]], sizes: list[int]) -> Iterator[Indices]:
     """Yield batches of column pairs whose tables fit the limit of cells."""
     batch: list[tuple[int, int]] = []
     cells = 0
-    for i, j in combinations([j for j, size in enumerate(sizes) if size], 2):
+    for i, j in pairs:
         if batch and cells + sizes[i] * sizes[j] > _MOST_CELLS:
             yield np.array(batch)
             batch, cells = [], 0

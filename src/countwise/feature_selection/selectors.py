@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
@@ -13,14 +13,24 @@ from numpy.typing import NDArray
 
 from countwise._typing import Flags, Floats
 from countwise.base.protocol import Transformer, refuse_unfitted
+from countwise.data.columns import missing_classes
 from countwise.data.frames import Frame, frame_of, is_relation, is_sparse
 from countwise.data.output import chosen, container_of, library_of, names_in, rebuilt
 from countwise.engines.relation import Relation
 from countwise.errors import NumberIn, OptionError, TableError, check_flag, did_you_mean, listed, warn
 from countwise.feature_selection.contingency import Contingency, Filtering
-from countwise.feature_selection.filters import ADJUSTED, SCORES, scored
-from countwise.feature_selection.regression_scores import REDUCTIONS, reduction_scores
-from countwise.working import Grid
+from countwise.feature_selection.filters import ADJUSTED, REDUCTIONS, SCORES, reduction_scores, scored
+from countwise.feature_selection.redundancy import CONTROLLED, Selection, select
+from countwise.measures import (
+    chi_square_formula,
+    entropy,
+    gain_formula,
+    gain_ratio_formula,
+    mutual_information,
+    symmetrical_uncertainty_formula,
+)
+from countwise.sources.labelled_table import labelled
+from countwise.working import Account, Formula, Grid, Section
 
 __all__ = ["FilterSelector", "Selector"]
 
@@ -181,18 +191,30 @@ class Selector(Transformer):
 class FilterSelector(Selector):
     """Filter selection: keep the attributes with the highest scores.
 
-    Each attribute is scored on its own by its association with the target; see `attribute_scores`.
+    Each attribute is scored on its own by its association with the target; see `attribute_scores`. The measures
+    'mrmr', 'mrmr_quotient', 'cfs' and 'fcbf' also consider how much the attributes depend on each other, so that they
+    do not select an attribute and its copy.
 
     Parameters
     ----------
     measure : str, default='information_gain'
         The score. For a class: 'information_gain', 'gain_ratio', 'symmetrical_uncertainty', 'chi_square',
         'gini_gain', or 'adjusted_gain' and 'adjusted_chi_square', which correct the bias toward attributes with many
-        or rare values. For a numeric target: 'sd_reduction' or 'variance_reduction'.
+        or rare values. For a numeric target: 'sd_reduction' or 'variance_reduction'. To control redundancy:
+
+        - 'mrmr': add the attribute with the highest mutual information with the class minus its mean mutual
+          information with the attributes selected so far; 'mrmr_quotient' divides instead of subtracting.
+        - 'cfs': search for the subset of m attributes with the highest merit m r / √(m + m (m - 1) s), where r is the
+          mean symmetrical uncertainty with the class and s that of the pairs. The search is best first and ends after
+          five expansions without a better subset.
+        - 'fcbf': in the order of their symmetrical uncertainty with the class, keep the attributes whose symmetrical
+          uncertainty with each attribute kept so far is lower.
     k : int, optional
-        Number of attributes to keep. Ties go to the first column. The default is 10 if `threshold` is not given.
+        Number of attributes to keep; for 'cfs' and 'fcbf' the largest number. Ties go to the first column. The
+        default is 10 if `threshold` is not given; 'cfs' and 'fcbf' find the number themselves.
     threshold : float, optional
-        Keep the attributes with a score above this number. Cannot be combined with `k`.
+        Keep the attributes with a score above this number. Cannot be combined with `k`. 'mrmr' stops when no score is
+        above it, 'fcbf' applies it to the symmetrical uncertainty with the class, 'cfs' does not have it.
     numeric : str, sequence of float, Binned, 'gaussian', or mapping of column to any of these, optional
         How numeric columns are discretized; see `attribute_scores`.
     nominal : {'nominal', 'binary'}, default='nominal'
@@ -208,9 +230,14 @@ class FilterSelector(Selector):
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        The score of each column; NaN where it is undefined.
+        The score of each column; NaN where it is undefined. For a measure that controls redundancy, its relevance:
+        the mutual information or symmetrical uncertainty with the class.
     table_ : Grid
-        All scores of all attributes; see `attribute_scores`.
+        All scores of all attributes; see `attribute_scores`. For a measure that controls redundancy, their relevance,
+        and their place among the selected ones.
+    path_ : Grid or None
+        For a measure that controls redundancy, one row for each step: relevance, redundancy, score, and attributes
+        with the same score. For 'cfs', a step is the best extension of a subset.
     support_ : ndarray of bool of shape (n_features,)
         Mask of the selected columns.
     ties_ : tuple of str
@@ -227,11 +254,31 @@ class FilterSelector(Selector):
     WrapperSelector : Select subsets by the cross-validated score of a model.
     EmbeddedSelector : Select by the importances of a fitted model.
 
+    Notes
+    -----
+    The measures that control redundancy need the rows in memory, and do not support text columns. Rows with a missing
+    value are left out of each pair of columns that has it.
+
+    References
+    ----------
+    H. Peng, F. Long and C. Ding (2005). Feature selection based on mutual information: criteria of max-dependency,
+    max-relevance, and min-redundancy. IEEE Transactions on Pattern Analysis and Machine Intelligence, 27, 1226-1238.
+
+    M. A. Hall (1999). Correlation-based feature selection for machine learning. PhD thesis, University of Waikato.
+
+    L. Yu and H. Liu (2003). Feature selection for high-dimensional data: a fast correlation-based filter solution.
+    Proceedings of the 20th International Conference on Machine Learning, 856-863.
+
     Examples
     --------
     >>> from countwise import FilterSelector, samples
     >>> tennis = samples.load("tennis")
     >>> list(FilterSelector(k=2).fit_transform(tennis.X, tennis.y))
+    ['outlook', 'humidity']
+    >>> twice = {**tennis.X, "outlook again": tennis.X["outlook"]}
+    >>> list(FilterSelector(k=2).fit_transform(twice, tennis.y))
+    ['outlook', 'outlook again']
+    >>> list(FilterSelector("mrmr", k=2).fit_transform(twice, tennis.y))
     ['outlook', 'humidity']
     """
 
@@ -275,6 +322,9 @@ class FilterSelector(Selector):
                 f"sample_weight must be an array of numbers for this type of table, not the column name "
                 f"{sample_weight!r}."
             )
+        if self.measure in CONTROLLED:
+            return self._without_redundancy(X, y, sample_weight)
+        lines: tuple[str, ...] = ()
         if self.measure in REDUCTIONS:
             found = reduction_scores(X, y, sample_weight, self.numeric, self.types)
             values = np.array(found[self.measure], dtype=np.float64)
@@ -290,11 +340,73 @@ class FilterSelector(Selector):
             frame = frame.without(y) if isinstance(y, str) else frame
         self._remember(X, frame)
         self.table_, self.scores_ = Grid(found), values
+        self.path_: Grid | None = None
         self.support_ = self._kept()
+        if self.measure not in REDUCTIONS:
+            lines = _formulas(contingencies, found, self.measure)
+        scores = Grid({name: found[name] for name in ("attribute", "read_as", "missing", self.measure)})
+        self._sections: tuple[Section, ...] = (Section("scores", _highest(scores, self.measure), lines),)
+        best = np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable").tolist()
+        self._chosen = [j for j in best if self.support_[j]]
         return self
 
+    def _without_redundancy(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        for name in ("nominal", "ordinal"):
+            if getattr(self, name) != "nominal":
+                raise OptionError(f"{name}={getattr(self, name)!r} does not apply to measure={self.measure!r}.")
+        if is_sparse(X):
+            raise OptionError(
+                f"measure={self.measure!r} does not support sparse matrices.", hint="use 'symmetrical_uncertainty'."
+            )
+        rows = labelled(X, y, sample_weight)
+        missing_classes(rows.y, y if isinstance(y, str) else "class")
+        target = y if isinstance(y, str) else "class"
+        k = None if self.k is None else int(self.k)
+        found: Selection = select(rows, self.measure, k, self.threshold, self.numeric, self.types, target)
+        self._remember(rows.X, rows.frame)
+        self.table_, self.scores_, self.path_ = found.table, found.relevance, found.path
+        self.support_ = flags(len(self.names_), found.chosen)
+        self.ties_: tuple[str, ...] = tuple(self.names_[j] for j in found.ties)
+        self._sections, self._chosen = found.sections, found.chosen
+        if not found.chosen:
+            warn(f"No attribute is relevant by {self.measure!r}; no column is selected.")
+        return self
+
+    def explain(self) -> Account:
+        """Return the computation of the selection: the scores, and the steps of a measure that controls redundancy.
+
+        Returns
+        -------
+        Account
+            The selected attributes, with the computation in sections. `value` is their number.
+
+        See Also
+        --------
+        countwise.feature_selection.contingency_table : The computation of the scores of one attribute.
+
+        Examples
+        --------
+        >>> from countwise import FilterSelector, samples
+        >>> tennis = samples.load("tennis")
+        >>> found = FilterSelector("mrmr", k=3).fit(tennis.X, tennis.y).explain()
+        >>> print(found.sections[1])
+        steps
+          step  attribute  relevance  redundancy      score  ties
+             1  outlook     0.24675   0           0.24675
+             2  humidity    0.151836  0.0207496   0.131086
+             3  wind        0.048127  0.00298886  0.0451382
+          score(outlook) = 0.24675
+          score(humidity) = 0.151836 - 0.0207496 = 0.131086
+          score(wind) = 0.048127 - (1/2)·(0.00597771 + 0) = 0.0451382
+        """
+        self._check_fitted()
+        names = [self.names_[j] for j in self._chosen]
+        answer = f"{self.measure} selects {listed(names, 20) if names else 'no attribute'}"
+        ties = (f"The same score as the last selected attribute: {listed(self.ties_)}.",) if self.ties_ else ()
+        return Account(answer, float(len(names)), self._sections, ties)
+
     def _check_options(self) -> None:
-        known = (*SCORES, *ADJUSTED, *REDUCTIONS)
+        known = (*SCORES, *ADJUSTED, *REDUCTIONS, *CONTROLLED)
         if not isinstance(self.measure, str) or self.measure not in known:
             raise OptionError(
                 f"measure must be one of {listed(known, len(known))}, not {self.measure!r}.",
@@ -303,9 +415,11 @@ class FilterSelector(Selector):
         refuse_count(self.k, self.threshold)
         if self.threshold is not None and not is_number(self.threshold):
             raise OptionError(f"threshold must be a finite number, not {self.threshold!r}.")
+        if self.measure == "cfs" and self.threshold is not None:
+            raise OptionError("threshold does not apply to measure='cfs'.", hint="use k.")
 
     def _kept(self) -> Flags:
-        self.ties_: tuple[str, ...] = ()
+        self.ties_ = ()
         values = np.nan_to_num(self.scores_, nan=-np.inf)
         if self.threshold is not None:
             if not (values > self.threshold).any():
@@ -318,6 +432,41 @@ class FilterSelector(Selector):
             self.names_[j] for j in order[k:] if math.isclose(values[j], last, rel_tol=1e-12, abs_tol=1e-24)
         )
         return flags(len(values), order[:k])
+
+
+_FORMULAS: dict[str, Callable[[NDArray[Any], str], Formula]] = {
+    "information_gain": lambda table, name: gain_formula(table, f"gain({name})"),
+    "gain_ratio": lambda table, name: gain_ratio_formula(
+        mutual_information(table), entropy(table.sum(axis=1)), f"gain ratio({name})"
+    ),
+    "symmetrical_uncertainty": lambda table, name: symmetrical_uncertainty_formula(table, f"SU({name})"),
+    "chi_square": lambda table, name: chi_square_formula(table, f"χ²({name})"),
+    "gini_gain": lambda table, name: gain_formula(table, f"Gini gain({name})", "gini"),
+}
+_MOST = 12  # attributes that `explain` shows
+
+
+def _formulas(found: Sequence[Contingency], scores: Mapping[str, Any], measure: str) -> tuple[Formula, ...]:
+    """Return the scores of the best attributes as formulas."""
+    if measure not in _FORMULAS:
+        return ()
+    tables = [(name, c, table) for c in found for name, table in zip(c.names, c.tables, strict=True)]
+    best = _order(scores[measure])[:_MOST]
+    return tuple(
+        _FORMULAS[measure](table, name)
+        for name, c, table in (tables[i] for i in best)
+        if c.information is None and table.sum() > 0
+    )
+
+
+def _order(values: Any) -> list[int]:
+    return np.argsort(-np.nan_to_num(np.array(values, dtype=np.float64), nan=-np.inf), kind="stable").tolist()
+
+
+def _highest(scores: Grid, measure: str) -> Grid:
+    """Return the rows with the highest scores."""
+    best = _order(scores[measure])[:_MOST]
+    return Grid({name: [cells[i] for i in best] for name, cells in scores.items()})
 
 
 def flags(n: int, places: Any) -> Flags:

@@ -11,8 +11,14 @@ from numpy.typing import NDArray
 
 from countwise.errors import OptionError, TableError, check_flag, check_settings, own_warnings
 from countwise.feature_selection.selectors import Selector, flags, is_number, refuse_estimator
-from countwise.feature_selection.subset_scoring import Folds, scorer_for
-from countwise.feature_selection.subset_search import FoundSubset, SubsetScorer, exhaustive, greedy
+from countwise.feature_selection.subset_scoring import (
+    Folds,
+    FoundSubset,
+    SubsetScorer,
+    exhaustive,
+    greedy,
+    scorer_for,
+)
 from countwise.naive_bayes.model import NaiveBayesClassifier
 from countwise.progress import bar
 from countwise.sources.labelled_table import labelled

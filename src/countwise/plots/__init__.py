@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from countwise.plots.displays_curves import LearningCurveDisplay, ValidationCurveDisplay, plot_bandwidth, plot_search
+from countwise.plots.displays_curves import (
+    LearningCurveDisplay,
+    ValidationCurveDisplay,
+    plot_bandwidth,
+    plot_search,
+    plot_threshold_gains,
+)
 from countwise.plots.displays_scores import CalibrationDisplay, PrecisionRecallDisplay, ROCDisplay
 from countwise.plots.displays_tables import ConfusionDisplay, DensityDisplay
 from countwise.plots.network import draw_network
@@ -22,4 +28,5 @@ __all__ = [
     "draw_tree",
     "plot_bandwidth",
     "plot_search",
+    "plot_threshold_gains",
 ]

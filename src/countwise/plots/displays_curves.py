@@ -8,12 +8,20 @@ from typing import Any, Self
 import numpy as np
 
 from countwise._typing import Floats
-from countwise.errors import OptionError, TableError
+from countwise.errors import OptionError, TableError, listed
 from countwise.plots.displays import Display, line
 from countwise.plots.style import INK, MARK, QUIET, SOFT, axes, literal
 from countwise.working.numbers import number
 
-__all__ = ["LearningCurveDisplay", "ValidationCurveDisplay", "plot_bandwidth", "plot_search"]
+__all__ = [
+    "LearningCurveDisplay",
+    "ValidationCurveDisplay",
+    "plot_bandwidth",
+    "plot_search",
+    "plot_threshold_gains",
+]
+
+_MOST_MARKERS = 60  # points of a line that have a marker
 
 
 class LearningCurveDisplay(Display):
@@ -430,6 +438,53 @@ def plot_search(search: Any, ax: Any = None) -> Any:
     backwards = " (from right to left)" if search.direction == "backward" else ""
     ax.set_title(f"{search.direction} search{backwards}", loc="left", fontsize=10)
     ax.legend(frameon=False, fontsize=8)
+    return literal(ax)
+
+
+def plot_threshold_gains(gains: Any, ax: Any = None) -> Any:
+    """Draw the information gain and the gain ratio of a numeric attribute against the threshold.
+
+    A ring marks the threshold with the highest gain, the first one if there are several.
+
+    Parameters
+    ----------
+    gains : Grid or mapping
+        Result of `countwise.feature_selection.threshold_gains`.
+    ax : matplotlib Axes, optional
+        Axes to draw on. By default new ones.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes with the plot.
+
+    Examples
+    --------
+    >>> from countwise.feature_selection import threshold_gains
+    >>> from countwise.plots import plot_threshold_gains
+    >>> plot_threshold_gains(threshold_gains([60, 70, 70, 85], ["no", "yes", "yes", "no"])).get_xlabel()
+    'threshold'
+    """
+    names = ("threshold", "information_gain", "gain_ratio")
+    if not isinstance(gains, Mapping) or any(name not in gains for name in names):
+        raise OptionError(f"gains must have the columns {listed(names)}.", hint="pass the result of threshold_gains.")
+    try:
+        cuts, gain, ratio = (np.asarray(gains[name], dtype=np.float64) for name in names)
+    except (TypeError, ValueError):
+        raise OptionError("gains must be columns of numbers.", hint="pass the result of threshold_gains.") from None
+    if not len(cuts):
+        raise TableError("There is no threshold: the attribute has fewer than two values.")
+    ax = axes(ax)
+    marker = "o" if len(cuts) <= _MOST_MARKERS else ""
+    ax.plot(cuts, gain, "-", marker=marker, color=INK, markersize=4, linewidth=1.6, label="information gain (bits)")
+    ax.plot(cuts, ratio, "--", marker=marker, color=QUIET, markersize=3, linewidth=1.3, label="gain ratio")
+    best = int(np.argmax(np.round(gain, 12)))
+    _ring(ax, cuts[best], gain[best], f"highest gain: {number(float(gain[best]))} at {number(float(cuts[best]))}")
+    ax.set_ylim(bottom=0)
+    ax.margins(x=0.04, y=0.12)
+    ax.set_xlabel("threshold")
+    ax.set_ylabel("gain")
+    ax.legend(frameon=False, fontsize=8, loc="lower left", bbox_to_anchor=(0, 1), ncols=3, borderaxespad=0.2)
     return literal(ax)
 
 
