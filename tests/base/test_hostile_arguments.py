@@ -139,6 +139,18 @@ def test_an_argument_of_any_type_is_used_or_refused_in_words(
     assert not wrong, "\n".join(wrong)
 
 
+def shown_table(
+    X: Any, y: Any, column: Any, sample_weight: Any = None, missing: Any = "ignore", numeric: Any = None,
+    nominal: Any = "nominal", ordinal: Any = "nominal", types: Any = None,
+) -> str:  # fmt: skip
+    return str(
+        feature_selection.contingency_table(
+            X, y, column=column, sample_weight=sample_weight, missing=missing, numeric=numeric, nominal=nominal,
+            ordinal=ordinal, types=types,
+        )
+    )  # fmt: skip
+
+
 def functions() -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
     X, y, _ = tables()
     model, tree = NaiveBayesClassifier(), TreeClassifier()
@@ -156,6 +168,15 @@ def functions() -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
         "cost_threshold": (evaluation.cost_threshold, {"cost": {"fn": 1, "fp": 1}}),
         "pairwise_scores": (feature_selection.pairwise_scores, {"X": X}),
         "attribute_scores": (feature_selection.attribute_scores, rows),
+        "contingency_table": (shown_table, {**rows, "column": "n"}),
+        "ContingencyTable": (feature_selection.ContingencyTable, {"counts": [[1, 2], [3, 4]]}),
+        "ContingencyTable.text": (feature_selection.ContingencyTable([[1, 2], [3, 4]]).text, {}),
+        "ContingencyTable.latex": (feature_selection.ContingencyTable([[1, 2], [3, 4]]).latex, {}),
+        "threshold_gains": (feature_selection.threshold_gains, {**rows, "column": "n"}),
+        "plot_threshold_gains": (
+            countwise.plots.plot_threshold_gains,
+            {"gains": feature_selection.threshold_gains(X, y, column="n")},
+        ),
         "save": (countwise.save, {"model": fitted(NaiveBayesClassifier), "path": "m.json"}),
         "load": (countwise.load, {"path": "m.json"}),
         "samples.load": (countwise.samples.load, {"name": "weather"}),

@@ -14,7 +14,7 @@ from countwise import measures
 from countwise._typing import Floats
 from countwise.data.columns import plain
 from countwise.data.frames import Frame, frame_of, is_relation, is_sparse, series_of
-from countwise.errors import OptionError, TableError, check_number, check_value, did_you_mean, listed
+from countwise.errors import NumberIn, OptionError, TableError, check_value, did_you_mean, listed
 from countwise.feature_selection.contingency import Contingency, Filtering
 from countwise.working import Account, Formula, Grid, Section
 from countwise.working.numbers import Worked, number
@@ -85,7 +85,7 @@ class ContingencyTable:
             if len(labels) != n:
                 raise OptionError(f"{what} has {len(labels)} labels, but the counts need {n}.")
             object.__setattr__(self, what, labels)
-        check_number("missing", self.missing, 0, most=1e300)
+        check_value("missing", self.missing, NumberIn(0))
         if isinstance(self.notes, str) or not isinstance(self.notes, Sequence):
             raise OptionError(f"notes must be a sequence of sentences, not {self.notes!r}.")
         object.__setattr__(self, "notes", tuple(map(str, self.notes)))
@@ -526,7 +526,8 @@ def table_named(filters: Filtering, column: Any, count_missing: bool) -> Conting
             )
         column = next(iter(tables))
     if not isinstance(column, str) or column not in tables:
-        parts = [name for found in filters.contingencies_ if found.of.name == column for name in found.names]
+        named = [found for found in filters.contingencies_ if isinstance(column, str) and found.of.name == column]
+        parts = [name for found in named for name in found.names]
         if parts:
             raise OptionError(f"{column!r} has several tables.", hint=f"name one of {listed(parts)}.")
         raise OptionError(

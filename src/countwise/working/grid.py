@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from countwise.errors import printable
+from countwise.errors import check_number, printable
 from countwise.working.formula import Formula
 from countwise.working.markup import escape
 from countwise.working.numbers import Worked, number
@@ -174,10 +174,12 @@ class Grid(Mapping[str, list[Any]]):
         north    3.5
         east    12
         """
+        check_number("width", width, 1, none=True, whole=True)
         columns = [_column(name, cells) for name, cells in self._columns.items()]
         wide = [cell_width(cells[0]) + 2 for _, cells in columns]
         if width is None or sum(wide) - 2 <= width:
             return _laid(columns)
+        width = int(width)
         least = _least(columns, wide)
         tables: list[list[int]] = [[]]
         for j in range(len(columns)):
@@ -211,7 +213,6 @@ class Grid(Mapping[str, list[Any]]):
           \text{east} & 4
         \end{array}\)\par\medskip\endgroup
         """
-        from countwise.errors import check_number
         from countwise.working.latex import grid_latex
 
         check_number("width", width, 1, none=True)

@@ -65,8 +65,10 @@ class Section:
           yes    9
           no     5
         """
-        table = self.table.text(None if width is None else width - 2) if self.table.n_rows else ""
-        lines = self.lines if width is None else [part for line in self.lines for part in _folded(line, width - 2)]
+        check_number("width", width, 1, none=True, whole=True)
+        room = None if width is None else max(int(width) - 2, 1)
+        table = self.table.text(room) if self.table.n_rows else ""
+        lines = self.lines if room is None else [part for line in self.lines for part in _folded(line, room)]
         body = [*(table.split("\n") if table else []), *lines]
         return "\n".join([self.title, *(f"  {line}".rstrip() for line in body)])
 
@@ -233,10 +235,11 @@ class Account:
         <BLANKLINE>
         Note: All rows are equally near.
         """
+        check_number("width", width, 1, none=True, whole=True)
         sections = (section.text(width) for section in self.sections)
         answer, *notes = (self.answer, *(f"Note: {note}" for note in self.notes))
         if width is not None:
-            answer, *notes = ("\n".join(_folded(line, width)) for line in (answer, *notes))
+            answer, *notes = ("\n".join(_folded(line, int(width))) for line in (answer, *notes))
         return printable("\n\n".join([answer, *sections, *notes]))
 
     def latex(self, width: int | None = None) -> str:

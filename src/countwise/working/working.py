@@ -279,8 +279,10 @@ class Working:
         What would change the prediction:
           outlook = Overcast would give Yes with probability 100 %.
         """
+        from countwise.errors import check_number
         from countwise.working.text import render
 
+        check_number("width", width, 1, none=True, whole=True)
         return render(self, width)
 
     def latex(self, width: int | None = None) -> str:
