@@ -19,7 +19,7 @@ from sklearn.metrics import mutual_info_score
 
 from countwise import measures, samples
 from countwise.errors import CountwiseError, OptionError, TableError
-from countwise.feature_selection import ContingencyTable, attribute_scores, contingency_table
+from countwise.feature_selection import ContingencyTable, attribute_scores, contingency_table, threshold_gains
 from countwise.working import Formula, Section
 
 CELLS = st.tuples(st.integers(2, 4), st.integers(2, 3)).flatmap(
@@ -131,6 +131,22 @@ def test_weights_are_counted_and_weight_2_is_two_rows():
     half = contingency_table(TENNIS.frame, "play", column="outlook", sample_weight=weights / 2)
     assert half.n == weights.sum() / 2
     assert "sums of weights" in str(half)
+
+
+@pytest.mark.parametrize("missing", ["ignore", "value"])
+def test_chunks_and_engines_give_the_table_of_the_rows_in_memory(missing):
+    duckdb = pytest.importorskip("duckdb")
+    weather = pd.DataFrame(samples.load("weather").frame)
+    weather.loc[0, "humidity"] = np.nan
+    settings = {"column": "humidity", "numeric": [82.5], "missing": missing}
+    wanted = contingency_table(weather, "play", **settings)
+    assert wanted.counts.tolist() == [[1, 6], [3, 3]] + [[1, 0]] * (missing == "value")
+    for X in (duckdb.from_df(weather), iter([weather[:6], weather[6:]])):
+        found = contingency_table(X, "play", **settings)
+        assert found.counts.tolist() == wanted.counts.tolist()
+        assert (found.values, found.missing) == (wanted.values, wanted.missing)
+    gains = threshold_gains(duckdb.from_df(weather), "play", column="humidity")
+    assert dict(gains) == dict(threshold_gains(weather, "play", column="humidity"))
 
 
 def test_an_indicator_has_a_table_of_its_own():
