@@ -165,7 +165,8 @@ def _sections(
     what = "mutual information, in bits" if information == "mutual_information" else "symmetrical uncertainty"
     relevant = sorted(range(len(of.names)), key=lambda j: -round(float(of.relevance[j]), 12))[:_MOST]
     lines = () if len(relevant) == len(of.names) else (f"The {_MOST} most relevant of {len(of.names)} attributes.",)
-    relevance = Grid({name: [table[name][j] for j in relevant] for name in ("attribute", "read_as", "relevance")})
+    names = ("attribute", "read_as", "relevance")
+    relevance = Grid({name.replace("_", " "): [table[name][j] for j in relevant] for name in names})
     first = Grid({name: cells[:_MOST] for name, cells in path.items()})
     cut = () if path.n_rows <= _MOST else (f"The first {_MOST} of {path.n_rows} steps.",)
     shown = list(chosen[:_MOST])

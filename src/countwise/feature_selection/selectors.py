@@ -466,7 +466,7 @@ def _order(values: Any) -> list[int]:
 def _highest(scores: Grid, measure: str) -> Grid:
     """Return the rows with the highest scores."""
     best = _order(scores[measure])[:_MOST]
-    return Grid({name: [cells[i] for i in best] for name, cells in scores.items()})
+    return Grid({name.replace("_", " "): [cells[i] for i in best] for name, cells in scores.items()})
 
 
 def flags(n: int, places: Any) -> Flags:
