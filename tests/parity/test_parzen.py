@@ -13,7 +13,7 @@ import pytest
 from KDEpy.bw_selection import improved_sheather_jones
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import gaussian_kde
-from sklearn.model_selection import KFold, ShuffleSplit, cross_val_score
+from sklearn.model_selection import GridSearchCV, KFold, RepeatedKFold, ShuffleSplit, cross_val_score
 from sklearn.neighbors import KernelDensity, NearestCentroid
 from statsmodels.nonparametric.kernel_density import KDEMultivariate
 
@@ -98,9 +98,36 @@ def test_held_out_folds_are_as_likely_as_cross_val_score_says(d, k):
         factor = h if d == 1 else 1.0
         assert_allclose(density.bandwidth_curve([factor], cv=KFold(k))["held_out"], theirs, rtol=1e-9)
         assert_allclose(density.bandwidth_curve([factor], cv=KFold(k).split(X))["held_out"], theirs, rtol=1e-9)
-        few = ShuffleSplit(3, train_size=20, test_size=30, random_state=0)  # rows that are in neither part
+        few = [(a[::2], b) for a, b in KFold(k).split(X)]  # rows that no fold is trained on
         theirs = cross_val_score(KernelDensity(bandwidth=h), X, cv=few).sum()
         assert_allclose(density.bandwidth_curve([factor], cv=few)["held_out"], theirs, rtol=1e-9)
+
+
+def test_repeated_folds_are_as_likely_as_grid_search_says():
+    """Grid search adds up all repeats; ours is the mean of the repeats, comparable to a single one."""
+    X, cv, bandwidths = (
+        random(3).normal(size=(61, 1)),
+        RepeatedKFold(n_splits=4, n_repeats=3, random_state=0),
+        [0.1, 0.3, 1, 2],
+    )
+    theirs = GridSearchCV(KernelDensity(), {"bandwidth": bandwidths}, cv=cv).fit(X)
+    ours = ParzenDensity(1.0).fit(X).bandwidth_curve(bandwidths, cv=cv)
+    assert_allclose(ours["held_out"], theirs.cv_results_["mean_test_score"] * 12 / 3, rtol=1e-9)
+    assert bandwidths[int(np.argmax(ours["held_out"]))] == theirs.best_params_["bandwidth"]
+
+
+@pytest.mark.parametrize("d", [1, 3])
+def test_a_row_that_is_held_out_several_times_counts_once(d):
+    X = random(d).normal(size=(83, d))
+    folds = list(ShuffleSplit(3, train_size=20, test_size=30, random_state=0).split(X))
+    for h in (0.2, 0.5, 2.0):
+        logs = np.full((3, 83), np.nan)
+        for found, (a, b) in zip(logs, folds, strict=True):
+            found[b] = KernelDensity(bandwidth=h).fit(X[a]).score_samples(X[b])
+        held_out = ~np.isnan(logs).all(axis=0)
+        assert (np.isfinite(logs).sum(axis=0) > 1).any()
+        curve = ParzenDensity(h).fit(X).bandwidth_curve([h if d == 1 else 1.0], cv=folds)
+        assert_allclose(curve["held_out"], np.nanmean(logs[:, held_out], axis=0).sum(), rtol=1e-9)
 
 
 def test_the_width_of_k_folds_is_at_least_as_likely_as_the_best_of_a_grid():
