@@ -94,7 +94,7 @@ def command(
       countwise curve credit.csv -y Status --model naive-bayes --model tree
       countwise curve credit.csv -y Status --sizes 20,100,500 -o curve.svg
       countwise curve penguins.csv -y species --k 1:30
-      countwise curve penguins.csv -y species --drop body_mass_g --widths 0.1:10:20
+      countwise curve penguins.csv -y species --drop body_mass_g --widths 0.1:10:9
     """
     from countwise.evaluation.learning_curve import LearningCurve
 

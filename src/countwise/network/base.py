@@ -1,28 +1,35 @@
-"""Base class of both Bayesian network estimators: learning, queries and inspection."""
+"""Base class of both Bayesian network estimators: learning, queries, and the views of a network."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Self
 
-from countwise.base.tally_model import check_tallies, rows_as_given
-from countwise.base.term import Term, blank_tallies, derive_checked
+import numpy as np
+
+from countwise._typing import Floats
+from countwise.base.row_model import encode_finite
+from countwise.base.tally_model import TallyModel, check_tallies, rows_as_given
+from countwise.base.term import Term, blank_tallies, derive, derive_checked
 from countwise.data.attributes import Nominal, Numeric
 from countwise.data.columns import joined_dtype
 from countwise.data.frames import Frame
 from countwise.data.schema import Schema
+from countwise.data.table import Table
 from countwise.engines.gather import target_of
-from countwise.errors import TableError, TooFewRows, check_settings
+from countwise.errors import SEED, TableError, TooFewRows, check_number, check_settings, check_value, printable
 from countwise.jsonfile import numbers
-from countwise.network.answers import FRAMES
+from countwise.network import inspection, queries
 from countwise.network.blueprint import Blueprint, GivenTable, has_missing, is_empty
 from countwise.network.editing import Editor
 from countwise.network.em import Learned, ParameterLearner
 from countwise.network.engine import EngineRows
 from countwise.network.families import FamilyTally
 from countwise.network.graph import Graph
+from countwise.network.layered_layout import tikz_picture
 from countwise.network.net import Net
+from countwise.network.queries import QueryAnswer
 from countwise.network.search.constraints import FoundStructure
 from countwise.network.search.dispatch import BY_INFORMATION
 from countwise.network.structure_learning import (
@@ -37,15 +44,19 @@ from countwise.network.structure_learning import (
     complete_rows,
     is_searched,
 )
-from countwise.network.views import NetworkViews
 from countwise.sources import EnginePart, Memory, in_one
 from countwise.tallies import fill_all, tally_from
+from countwise.working import Account, Grid
 
 __all__ = ["NetworkModel"]
 
+FRAMES = ("pandas", "polars", "pyarrow")
+_MOST_ROWS = 100_000_000  # of a drawn sample
+_SCORE_NAMES = {"bic": "BIC", "aic": "AIC", "bdeu": "BDeu", "k2": "K2", "log_likelihood": "log-likelihood"}
+
 
 @dataclass(eq=False, repr=False)
-class NetworkModel(NetworkViews):
+class NetworkModel(TallyModel):
     """Base class of Bayesian networks over the columns of a table; subclasses implement `_structure_learner`."""
 
     structure: Any = "given"
@@ -71,6 +82,7 @@ class NetworkModel(NetworkViews):
     random_state: int | None = 0
 
     net_: Net = field(init=False)
+    terms_: list[Term] = field(init=False)
     found_: FoundStructure | None = field(init=False)
     em_: Learned | None = field(init=False)
     _blueprint: Blueprint = field(init=False)
@@ -361,3 +373,501 @@ class NetworkModel(NetworkViews):
         ()
         """
         return Editor(self).remove_arc(parent, child, X, y, sample_weight)
+
+    # -- queries ------------------------------------------------------------------------------------
+
+    def _net(self) -> Net:
+        self._check_fitted()
+        return self.net_
+
+    def _evidence(self, given: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Convert the user's evidence; the number of a discretized node becomes its bin."""
+        return queries.evidence_of(self._net(), self._blueprint.cuts, given)
+
+    def query(
+        self,
+        nodes: str | Sequence[str],
+        given: Mapping[str, Any] | None = None,
+        *,
+        method: str = "exact",
+        n: int = 10_000,
+        random_state: int = 0,
+    ) -> QueryAnswer:
+        """Compute the posterior distribution P(nodes | given).
+
+        Parameters
+        ----------
+        nodes : str or sequence of str
+            A node, or several nominal nodes for their joint distribution.
+        given : mapping of str to value, optional
+            The evidence: the observed value of each observed node. A number observed for a discretized node is
+            replaced by its bin. ``{value: weight}`` or an array is soft evidence on a nominal node: the likelihood of
+            each value, up to a constant. None and NaN mean no evidence.
+        method : {'exact', 'likelihood_weighting', 'gibbs'}, default='exact'
+            'exact' uses variable elimination. 'likelihood_weighting' and 'gibbs' draw samples and also estimate
+            standard errors. They support one nominal query node; use them if the exact computation needs too much
+            memory.
+        n : int, default=10000
+            The number of samples; ignored by 'exact'.
+        random_state : int, default=0
+            The seed of the sampler; ignored by 'exact'.
+
+        Returns
+        -------
+        QueryAnswer
+            A dict that maps each value to its probability; for several nodes the keys are tuples of values. For a
+            numeric node the keys are "mean" and "sd" (standard deviation).
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork, samples
+        >>> net = BayesNetwork("naive", target="play", smoothing=0).fit(samples.load("tennis").frame)
+        >>> print(net.query("play", {"wind": "Weak"}))
+        P(play | wind = Weak)
+        No   0.25
+        Yes  0.75
+        """
+        net, evidence = self._net(), self._evidence(given)
+        return queries.query(net, nodes, evidence, shown=given or {}, method=method, n=n, seed=random_state)
+
+    def marginals(self, given: Mapping[str, Any] | None = None) -> dict[str, QueryAnswer]:
+        """Compute P(node | given) of every nominal node at once, by a junction tree.
+
+        Parameters
+        ----------
+        given : mapping of str to value, optional
+            The evidence, in the form that `query` accepts.
+
+        Returns
+        -------
+        dict of str to QueryAnswer
+            The posterior of each nominal node, including the nodes with evidence.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork
+        >>> net = BayesNetwork().add_arc("rain", "wet").add_node("rain", ["no", "yes"], [0.8, 0.2])
+        >>> net = net.add_node("wet", ["no", "yes"], {"no": [0.9, 0.1], "yes": [0.2, 0.8]})
+        >>> print(net.marginals()["wet"])
+        P(wet)
+        no   0.76
+        yes  0.24
+        """
+        return queries.marginals(self._net(), self._evidence(given))
+
+    def most_probable_explanation(self, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Return the most probable joint assignment of the nominal nodes that have no evidence (MPE).
+
+        Parameters
+        ----------
+        given : mapping of str to value, optional
+            The evidence, in the form that `query` accepts.
+
+        Returns
+        -------
+        dict of str to value
+            The value of each nominal node that has no evidence.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork
+        >>> net = BayesNetwork().add_arc("rain", "wet").add_node("rain", ["no", "yes"], [0.8, 0.2])
+        >>> net = net.add_node("wet", ["no", "yes"], {"no": [0.9, 0.1], "yes": [0.2, 0.8]})
+        >>> net.most_probable_explanation({"wet": "yes"})
+        {'rain': 'yes'}
+        """
+        return self._net().most_probable_explanation(self._evidence(given))
+
+    def log_evidence(self, given: Mapping[str, Any]) -> float:
+        """Compute the logarithm of the probability of the evidence, log P(given).
+
+        Parameters
+        ----------
+        given : mapping of str to value
+            The evidence, in the form that `query` accepts.
+
+        Returns
+        -------
+        float
+            The natural logarithm of the probability; minus infinity if the evidence is impossible. Numeric nodes
+            contribute the density of their value.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork
+        >>> net = BayesNetwork().add_node("rain", ["no", "yes"], [0.8, 0.2])
+        >>> round(net.log_evidence({"rain": "yes"}), 6)
+        -1.609438
+        """
+        return self._net().calibrated(self._evidence(given))[1]
+
+    def _rows_of(self, X: Any) -> Table:
+        """Encode a table with one column for each node."""
+        self._check_fitted()
+        return derive(encode_finite(self.schema_, self.schema_.opened(X)), self.terms_)
+
+    def score_samples(self, X: Any) -> Floats:
+        """Compute log P(row) of each row. Missing values are summed out.
+
+        Parameters
+        ----------
+        X : any table
+            The rows, with the columns of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The natural logarithm of the probability of the observed values of each row. Numeric nodes contribute the
+            density of their value.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork
+        >>> net = BayesNetwork().add_node("rain", ["no", "yes"], [0.75, 0.25])
+        >>> net.score_samples({"rain": ["yes", "no", None]}).round(4).tolist()
+        [-1.3863, -0.2877, 0.0]
+        """
+        return queries.log_prob_rows(self._net(), self._rows_of(X))
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> Any:
+        """Draw rows from the network.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            The number of rows.
+        random_state : int, Generator or None, default=None
+            The seed; None gives different rows at each call.
+
+        Returns
+        -------
+        table
+            A data frame of the same library as the training data; a dict of columns if the network was not fitted on
+            a pandas, Polars or PyArrow table.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork
+        >>> net = BayesNetwork().add_node("rain", ["no", "yes"], [0.5, 0.5])
+        >>> len(net.sample(5, random_state=0)["rain"])
+        5
+        """
+        net = self._net()
+        check_number("n_samples", n_samples, 1, most=_MOST_ROWS, whole=True)
+        check_value("random_state", random_state, SEED)
+        cells = queries.sample_rows(net, int(n_samples), np.random.default_rng(random_state))
+        library = getattr(self, "_library", None)
+        return Grid({n: c.tolist() for n, c in cells.items()}).to_frame(library) if library in FRAMES else cells
+
+    def explaining_away(
+        self, cause: str | Mapping[str, Any], effect: Mapping[str, Any], other: str | Mapping[str, Any]
+    ) -> Account:
+        """Show whether a second cause explains an effect away, that is, makes the first cause less probable.
+
+        Parameters
+        ----------
+        cause : str or mapping of str to value
+            The first cause: a nominal node with its value, such as ``{"rain": "yes"}``. For a name alone, the value
+            is used whose probability the effect raises by the largest factor.
+        effect : mapping of str to value
+            The observed effect.
+        other : str or mapping of str to value
+            The other cause, in the same form as `cause`.
+
+        Returns
+        -------
+        Account
+            P(cause) without evidence, given the other cause, given the effect, and given both; and whether the two
+            causes are d-separated.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork
+        >>> net = BayesNetwork().add_node("rain", ["no", "yes"], [0.8, 0.2])
+        >>> net = net.add_node("hose", ["no", "yes"], [0.9, 0.1])
+        >>> net = net.add_arc("rain", "wet").add_arc("hose", "wet").add_node("wet", ["no", "yes"])
+        >>> net = net.set_cpt("wet", [[[1, 0], [0.1, 0.9]], [[0.2, 0.8], [0.1, 0.9]]])
+        >>> print(net.explaining_away("rain", {"wet": "yes"}, "hose").answer)
+        hose = yes explains wet = yes away: P(rain = yes) falls from 69.2 % to 20.0 %.
+        """
+        return inspection.explaining_away(self._net(), cause, self._evidence(effect), other)
+
+    def sensitivity(self, node: str, value: Any, given: Mapping[str, Any] | None = None) -> Grid:
+        """Compute the derivative of P(node = value | given) with respect to each CPT entry.
+
+        When one entry changes, the other entries of its row change in proportion, so that the row still sums to 1.
+
+        Parameters
+        ----------
+        node : str
+            A nominal node.
+        value : object
+            A value of this node.
+        given : mapping of str to value, optional
+            The evidence, in the form that `query` accepts.
+
+        Returns
+        -------
+        Grid
+            The node of the CPT, the entry, its probability P and the derivative, with the largest absolute derivative
+            first. Entries with derivative 0 are omitted.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork
+        >>> net = BayesNetwork().add_arc("rain", "wet").add_node("rain", ["no", "yes"], [0.8, 0.2])
+        >>> net = net.add_node("wet", ["no", "yes"], {"no": [0.9, 0.1], "yes": [0.2, 0.8]})
+        >>> print(net.sensitivity("wet", "yes"))
+        node  entry                        P  derivative
+        wet   P(wet = no | rain = no)    0.9        -0.8
+        wet   P(wet = yes | rain = no)   0.1         0.8
+        rain  P(rain = no)               0.8        -0.7
+        rain  P(rain = yes)              0.2         0.7
+        wet   P(wet = no | rain = yes)   0.2        -0.2
+        wet   P(wet = yes | rain = yes)  0.8         0.2
+        """
+        return inspection.sensitivity_grid(self._net(), node, value, self._evidence(given))
+
+    # -- tables and graph ----------------------------------------------------------------------------
+
+    def summary(self) -> str:
+        """Summarize the network: number of training rows, arcs, score of the learned structure.
+
+        Returns
+        -------
+        str
+            One line for the network and one line for each of the first 40 nodes with its parents.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork
+        >>> net = BayesNetwork({"wet": ["rain"]}).fit({"rain": ["no", "yes"], "wet": ["no", "yes"]})
+        >>> print(net.summary())
+        2 rows, 2 attributes: network with 1 arc
+          rain
+          wet ← rain
+        """
+        self._check_fitted()
+        target = f"; {self.target_.name}" if self._class_is_node else ""
+        n_arcs = len(self.graph_.arcs)
+        arcs = f"network with {n_arcs} arc{'s' * (n_arcs != 1)}"
+        head = f"{self._training_size}{target}: {arcs}"
+        if self.found_ is not None:
+            head += f", {_SCORE_NAMES[self.criterion or 'bic']} {self.found_.score:.6g}"
+        lines = [head, "  missing values estimated by EM"] if self.em_ is not None else [head]
+        return printable("\n".join([*lines, *(f"  {line}" for line in inspection.arc_lines(self.graph_)[:40])]))
+
+    def tables(self) -> dict[str, Grid]:
+        """Return the CPT or the parameters of every node; see `cpt`.
+
+        Returns
+        -------
+        dict of str to Grid
+            The table of each node.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork
+        >>> net = BayesNetwork().add_node("rain", ["no", "yes"], [0.8, 0.2])
+        >>> print(net.tables()["rain"])
+        rain = no  rain = yes
+              0.8         0.2
+        """
+        return {name: self.cpt(name) for name in self._net().graph}
+
+    def table_titles(self) -> dict[str, str]:
+        """Return the titles of the `tables`, such as P(node | parents).
+
+        Returns
+        -------
+        dict of str to str
+            The title for each node.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork
+        >>> BayesNetwork().add_node("rain", ["no", "yes"], [0.8, 0.2]).table_titles()
+        {'rain': 'P(rain)'}
+        """
+        parents = self._net().graph.parents
+        return {name: f"P({name}{' | ' + ', '.join(above) if above else ''})" for name, above in parents.items()}
+
+    def cpt(self, name: str) -> Grid:
+        """Return the conditional probability table (CPT) of a nominal node, or the parameters of a numeric node.
+
+        Parameters
+        ----------
+        name : str
+            The node.
+
+        Returns
+        -------
+        Grid
+            One row for each combination of the nominal parents' values. A CPT has one column for each value of the
+            node. A numeric node has its parameters, such as mean and standard deviation, the slope of each numeric
+            parent ("× parent"), and the number of rows n. Numbers are rounded only when printed.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork
+        >>> net = BayesNetwork().add_arc("rain", "wet").add_node("rain", ["no", "yes"], [0.8, 0.2])
+        >>> print(net.add_node("wet", ["no", "yes"], {"no": [0.9, 0.1], "yes": [0.2, 0.8]}).cpt("wet"))
+        rain  wet = no  wet = yes
+        no         0.9        0.1
+        yes        0.2        0.8
+        """
+        return inspection.cpt_grid(self._net(), name)
+
+    def explain_arc(self, parent: str, child: str) -> Grid:
+        """Explain why the structure search included an arc between two nodes or not.
+
+        Parameters
+        ----------
+        parent : str
+            A node.
+        child : str
+            Another node. Both directions of the arc are reported.
+
+        Returns
+        -------
+        Grid
+            The arc, its gain, whether it was taken, and the reason. For 'ordering', 'orders' and 'annealing' the gain
+            is the increase of the score, with one row for each step of the K2 algorithm that considered the arc. For
+            'hill_climb' it is the increase of the score by the arc in the learned structure. For 'chow_liu', 'tan'
+            and 'k_dependence' it is the mutual information in bits (given the class, if there is one). An arc that
+            the search did not consider has no row: a forbidden arc, or an arc from the class in 'naive', 'tan' and
+            'k_dependence'.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork, samples
+        >>> net = BayesNetwork("chow_liu").fit(samples.load("tennis").frame)
+        >>> print(net.explain_arc("outlook", "play"))
+        arc                gain  taken  because
+        outlook → play  0.24675  yes    it is in the tree with the largest mutual information
+        """
+        structure = self.structure if isinstance(self.structure, str) else ""
+        return inspection.arc_reasons(self._net().graph, self.found_, parent, child, structure)
+
+    def _known_graph(self) -> Graph:
+        """Return the structure, which may be known before the parameters are."""
+        if not hasattr(self, "graph_"):
+            self._check_fitted()
+        return self.graph_
+
+    def latex(self, width: int | None = None) -> str:
+        r"""Return the graph as a LaTeX picture; the document must load tikz.
+
+        Parameters
+        ----------
+        width : int or None, default=None
+            The picture is scaled down to fit a frame with lines of this many characters; a beamer frame has about
+            56. If None, it is not scaled.
+
+        Returns
+        -------
+        str
+            A ``tikzpicture`` with the nodes in layers and arcs that point down.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork
+        >>> print(BayesNetwork({"rain": [], "grass": ["rain"]}).latex())
+        \begin{tikzpicture}[x=1cm, y=1cm, every node/.style={font=\small, align=center}]
+          \node[draw, rounded corners=4pt, minimum width=1.26cm] (n0) at (0.72,-0.3) {rain};
+          \node[draw, rounded corners=4pt, minimum width=1.45cm] (n1) at (0.72,-1.82) {grass};
+          \draw[->] (n0) -- (n1);
+        \end{tikzpicture}
+        """
+        check_number("width", width, 1, none=True)
+        return tikz_picture(self._known_graph(), width)
+
+    @property
+    def _has_parameters(self) -> bool:
+        """Whether the network is fitted, or every node has its CPT."""
+        return hasattr(self, "schema_")
+
+    def d_separated(
+        self, one: str | Iterable[str], other: str | Iterable[str], given: str | Iterable[str] = ()
+    ) -> bool:
+        """Return whether two sets of nodes are d-separated by a third set.
+
+        Nodes that are d-separated are conditionally independent, whatever the parameters are. So the structure
+        suffices: the nodes need no CPTs.
+
+        Parameters
+        ----------
+        one : str or iterable of str
+            The first set.
+        other : str or iterable of str
+            The second set.
+        given : str or iterable of str, default=()
+            The nodes to condition on.
+
+        Returns
+        -------
+        bool
+            Whether the graph implies the independence.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork
+        >>> net = BayesNetwork({"wet": ["rain", "hose"]})
+        >>> net.d_separated("rain", "hose"), net.d_separated("rain", "hose", given="wet")
+        (True, False)
+        """
+        return self._known_graph().d_separated(one, other, given)
+
+    def markov_blanket(self, node: str) -> tuple[str, ...]:
+        """Return the Markov blanket of a node: its parents, its children and the other parents of its children.
+
+        Given its Markov blanket, a node is independent of all other nodes. The nodes need no CPTs.
+
+        Parameters
+        ----------
+        node : str
+            The node.
+
+        Returns
+        -------
+        tuple of str
+            The nodes of the Markov blanket, in the order of the network.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork
+        >>> BayesNetwork({"wet": ["rain", "hose"]}).markov_blanket("rain")
+        ('wet', 'hose')
+        """
+        return self._known_graph().markov_blanket(node)
+
+    def independence(self, X: Any, one: str, other: str, given: str | Sequence[str] = ()) -> Grid:
+        """Test whether two nominal nodes are conditionally independent, by Pearson's chi-square test.
+
+        Parameters
+        ----------
+        X : any table
+            The rows to test on. Rows in which one of these nodes is missing are ignored.
+        one : str
+            A nominal node.
+        other : str
+            Another nominal node.
+        given : str or sequence of str, default=()
+            Nominal nodes to condition on. The statistic is summed over the combinations of their values.
+
+        Returns
+        -------
+        Grid
+            The statistic, the degrees of freedom (df), the p-value, and whether the nodes are d-separated, so that
+            the graph implies independence.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork, samples
+        >>> tennis = samples.load("tennis").frame
+        >>> net = BayesNetwork("naive", target="play").fit(tennis)
+        >>> print(net.independence(tennis, "outlook", "wind", given="play"))
+        pair                         chi-square  df   p-value  d-separated
+        outlook and wind given play     4.47222   3  0.214781  yes
+        """
+        return inspection.independence_test(self._net(), self._rows_of(X), one, other, given)

@@ -11,9 +11,24 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from countwise.network.graph import Graph
+from countwise.working.tikz import LETTER, Arrow, Box, picture
 
-__all__ = ["HEAD", "Item", "LayerRows", "Layout", "Run", "across", "crossings", "layers_of", "layout", "ordered"]
+__all__ = [
+    "HEAD",
+    "Item",
+    "LayerRows",
+    "Layout",
+    "Run",
+    "across",
+    "crossings",
+    "layers_of",
+    "layout",
+    "ordered",
+    "tikz_picture",
+]
 
+_SCALE = 50.0  # points of the layout in a cm of a TikZ picture
+_HIGH = 0.6  # height of a node in a TikZ picture, in cm
 _SWEEPS = 24
 _PATIENCE = 10  # number of sweeps without improvement after which the search stops
 
@@ -379,3 +394,18 @@ def _spaced(wished: Sequence[float], weights: Sequence[float], gap: float, half:
     flat = [mean for mean, _, size in pools for _ in range(size)]
     last = half - (len(wished) - 1) * gap
     return [min(max(x, -half), last) + i * gap for i, x in enumerate(flat)]
+
+
+def tikz_picture(graph: Graph, width: int | None) -> str:
+    """Return the TikZ picture of a graph: nodes in layers, with arcs that point down."""
+    wide = {name: LETTER * len(name) + 0.5 for name in graph}
+    placed = layout(graph, {name: (wide[name] * _SCALE, _HIGH * _SCALE) for name in graph})
+    boxes = []
+    for name, (x, y) in placed.corners.items():
+        boxes.append(Box(x / _SCALE + wide[name] / 2, -y / _SCALE - _HIGH / 2, (name,), wide[name], round=True))
+    number = {name: i for i, name in enumerate(placed.corners)}
+    arrows = []
+    for (parent, child), (_, *passed, _) in placed.routes.items():
+        points = tuple((x / _SCALE, -y / _SCALE) for x, top, end in passed for y in (top, end))
+        arrows.append(Arrow(number[parent], number[child], points=points, head=True))
+    return picture(boxes, arrows, width)
