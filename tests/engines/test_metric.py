@@ -40,7 +40,7 @@ def same(ours: DistanceMetric, memory: DistanceMetric) -> None:
         np.testing.assert_allclose([one.weight, one.most], [two.weight, two.most], rtol=1e-12)
         if isinstance(one, LookupDistance):
             assert one.classes == two.classes
-            for name in ("table", "place", "probabilities", "edges"):
+            for name in ("table", "place", "counts", "edges"):
                 np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
         if isinstance(one, Difference):
             np.testing.assert_allclose([one.scale, one.origin], [two.scale, two.origin], rtol=1e-12)

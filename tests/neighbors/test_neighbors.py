@@ -352,7 +352,93 @@ def test_the_neighbors_of_a_row_are_told_with_the_parts_of_the_nearest_distance(
     assert table["row"][0] == 2
     assert table["distance"][0] == 0.0
     assert table["vote"][:2] == [1.0, 0.0]
-    assert told.sections[1].title == "Distance to the nearest row (row 2): 0"
+    assert told.sections[1].title == "Contribution d² of each attribute to each distance"
+    assert told.sections[2].title == "Distance to the nearest row (row 2): 0"
+
+
+def mixed(n=60, p=10):
+    rng = np.random.default_rng(4)
+    X = {f"x{j}": np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n)) for j in range(p)}
+    X |= {"row": rng.choice(["a", "b", "c"], n).astype(object), "bin": rng.normal(size=n)}
+    return X, rng.choice(["u", "v"], n).astype(object)
+
+
+@pytest.mark.parametrize("p", [1, 2, 3, math.inf])
+@pytest.mark.parametrize("missing", ["maximal", "ignore"])
+def test_the_contributions_of_the_attributes_make_the_distance_of_every_neighbor(p, missing):
+    X, y = mixed()
+    metric = DistanceMetric(p, attributes={"row": "mvdm", "bin": "mvdm"}, n_bins=4, missing=missing)
+    model = NeighborsClassifier(7, metric=metric).fit(X, y)
+    for row in range(20):
+        table = model.explain(X, row=row).sections[1].table
+        names = [name for name in table if name not in ("row", "sum", "distance")]
+        assert len(names) == 9  # eight attributes, and all others
+        assert names[-1] == "others"
+        added = np.array([table[name] for name in names])
+        sums = added.max(axis=0) if p == math.inf else added.sum(axis=0)
+        distances = sums if p == math.inf else sums ** (1 / p)
+        complete = missing == "maximal" or not any(
+            X[name][i] != X[name][i] for name in X for i in (row, *table["row"])
+        )
+        if complete:
+            np.testing.assert_allclose(distances, table["distance"], rtol=1e-12, atol=1e-12)
+            if p in (2, 3):
+                np.testing.assert_allclose(sums, table["sum"], rtol=1e-12, atol=1e-12)
+
+
+def test_an_attribute_with_the_name_of_a_measure_keeps_its_column():
+    model = NeighborsClassifier(2).fit({"row": [1.0, 3.0], "distance": [0.0, 1.0]}, ["a", "b"])
+    table = model.explain({"row": [2.0], "distance": [0.0]}).sections[1].table
+    assert dict(table) == {
+        "row": [0, 1],
+        "row (attribute)": [0.25, 0.25],
+        "distance (attribute)": [0.0, 1.0],
+        "sum": [0.25, 1.25],
+        "distance": [0.5, math.sqrt(1.25)],
+    }
+
+
+def test_the_value_differences_are_written_with_every_fraction():
+    X, y = {"v": list("ppqqqrr")}, list("uvuuvvv")
+    metric = DistanceMetric(3, nominal="mvdm").fit(X, y)
+    (_, section) = metric.explain(X, row=0, other=2).sections
+    assert section.title == "Value differences of v"
+    assert {name: [str(cell) for cell in cells] for name, cells in section.table.items()} == {
+        "class": ["u", "v"],
+        "P(class | p)": ["1/2 = 0.5", "1/2 = 0.5"],
+        "P(class | q)": ["2/3 = 0.666667", "1/3 = 0.333333"],
+    }
+    assert section.lines == (
+        "d(p, q) = |1/2 - 2/3| + |1/2 - 1/3| = 1/3 = 0.333333",
+        "d(p, q)^3 = (1/3)^3 = 0.037037",
+    )
+    weighted = DistanceMetric(1, nominal="mvdm").fit(X, y, [0.5] * 7).explain(X, row=0, other=2).sections[1]
+    assert weighted.lines == ("d(p, q) = |0.5/1 - 1/1.5| + |0.5/1 - 0.5/1.5| = 0.333333",)
+    assert len(metric.explain(X, row=0, other=1).sections) == 1  # equal values
+    assert len(metric.explain({"v": ["p", None, "new"]}, row=0, other=1).sections) == 1
+    assert len(metric.explain({"v": ["p", None, "new"]}, row=2, other=0).sections) == 1
+
+
+def test_a_binned_number_is_compared_by_its_bins():
+    X, y = {"x": [1.0, 2.0, 3.0, 4.0]}, list("uuvu")
+    section = DistanceMetric(1, numeric="mvdm", n_bins=2).fit(X, y).explain(X, row=0, other=3).sections[1]
+    assert section.lines == ("d(<= 2.5, > 2.5) = |2/2 - 1/2| + |0/2 - 1/2| = 1",)
+
+
+def test_the_vote_is_written_out():
+    X, y = {"x": [0.0, 2.0, 4.0, 10.0]}, ["a", "a", "b", "b"]
+    far = (
+        NeighborsClassifier(3, metric=DistanceMetric(numeric="none"), weights="squared")
+        .fit(X, y)
+        .explain({"x": [1.0]})
+    )
+    section = far.sections[0]
+    assert [str(vote) for vote in section.table["vote"]] == ["1/1² = 1", "1/1² = 1", "1/3² = 0.111111"]
+    assert section.lines[1:3] == ("P(a) = (1 + 1)/2.11111 = 0.947368", "P(b) = 0.111111/2.11111 = 0.0526316")
+    mean = NeighborsRegressor(2, weights="distance").fit(X, [1.0, 2.0, 3.0, 4.0]).explain({"x": [3.5]})
+    assert mean.sections[0].lines[1] == "mean = (20·3 + 6.66667·2)/26.6667 = 2.75"
+    many = NeighborsClassifier(20).fit({"x": np.arange(30.0)}, ["a"] * 30).explain({"x": [3.0]})
+    assert many.sections[0].lines[1] == "P(a) = 20/20 = 1"
 
 
 def test_of_very_many_neighbors_the_first_are_shown():

@@ -124,7 +124,9 @@ def test_the_explanation_multiplies_the_sum_by_the_weight():
     told = str(
         PEBLSClassifier().fit(cheat.frame, "cheat").explain([{"refund": "No", "marital": "Single", "income_k": 84}])
     )
-    assert "times the weight 1.66667 of the exemplar: Δ 6.51042e-5" in told
+    assert "weight of the exemplar = used/right = 2.5/1.5 = 1.66667" in told
+    assert "Δ = 1.66667·0.0000390625 = 0.0000651042" in told
+    assert "Δ of the nearest exemplar (row 7): 0.0000651042" in told
 
 
 @pytest.mark.parametrize(

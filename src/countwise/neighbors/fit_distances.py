@@ -232,7 +232,7 @@ def _value_difference(settings: DistanceMetric, a: Attribute, rows: MetricSource
     place[seen] = which.ravel()
     apart = measures.mvdm(profiles)
     most = float(apart.max(initial=0.0))
-    return LookupDistance(a, weight, most, apart, place, profiles, tuple(rows.target.values), edges)
+    return LookupDistance(a, weight, most, apart, place, counts, tuple(rows.target.values), edges)
 
 
 def _edits(settings: DistanceMetric, a: Attribute, rows: MetricSource, weight: float) -> Edits:

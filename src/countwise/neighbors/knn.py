@@ -136,6 +136,14 @@ class NeighborModel(InstanceModel):
            10  yes   0.774536     1  sunny             75        70  True
            13  no    1.02846      1  rainy             71        91  True
           votes: no = 2, yes = 1; total 3
+          P(no) = (1 + 1)/3 = 0.666667
+          P(yes) = 1/3 = 0.333333
+        <BLANKLINE>
+        Contribution d² of each attribute to each distance
+          row  outlook  temperature    humidity  windy       sum  distance
+            1        0    0.444444   0               0  0.444444  0.666667
+           10        0    0.183673   0.416233        0  0.599907  0.774536
+           13        1    0.0566893  0.00104058      0  1.05773   1.02846
         <BLANKLINE>
         Distance to the nearest row (row 1): 0.666667
           attribute    query  row 1  distance                d        d²

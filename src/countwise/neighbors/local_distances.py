@@ -153,21 +153,23 @@ class LookupDistance(LocalDistance):
 
     table: Floats  # (places, places): distances
     place: NDArray[Any]  # row in the table of each value or bin; `len(table)` if no training row has it
-    probabilities: Floats  # (places, classes): P(class | value)
+    counts: NDArray[Any]  # (values or bins, classes): training rows
     classes: tuple[Any, ...]
     edges: Floats | None = None
     label: ClassVar[str] = "value difference"
 
     def lay(self, column: Any, given: Column) -> LocalCells:
         """Return the row in the table of each value; `len(table)` for a missing value."""
-        last = len(self.place)
-        if self.edges is not None:
-            numbers = np.asarray(column, dtype=np.float64)
-            codes = np.where(np.isnan(numbers), last, np.searchsorted(self.edges, numbers))
-        else:
-            codes = np.minimum(column, last)
         size = len(self.table)
-        return LocalCells(np.append(self.place, size).astype(narrowest(size + 1))[codes])
+        return LocalCells(np.append(self.place, size).astype(narrowest(size + 1))[self.values(column)])
+
+    def values(self, column: Any) -> NDArray[Any]:
+        """Return the value or bin of each cell of an encoded column; `len(place)` for a missing value."""
+        last = len(self.place)
+        if self.edges is None:
+            return np.minimum(column, last)
+        numbers = np.asarray(column, dtype=np.float64)
+        return np.where(np.isnan(numbers), last, np.searchsorted(self.edges, numbers))
 
     def n_known(self, cells: LocalCells) -> int:
         """Return the number of rows of the table."""

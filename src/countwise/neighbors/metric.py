@@ -23,7 +23,7 @@ from countwise.jsonfile import plain
 from countwise.neighbors.engine import learned_in_engine
 from countwise.neighbors.fit_distances import RULES, MetricRows, MetricTarget, learned_locals
 from countwise.neighbors.layout import CombinedDistance, RowLayout, lay, of_unit_length
-from countwise.neighbors.working import distance_section
+from countwise.neighbors.working import distance_section, value_difference_sections
 from countwise.sources import open_rows
 from countwise.working import Account, Grid
 from countwise.working.numbers import number
@@ -117,9 +117,21 @@ class DistanceMetric(Model):
       refund     Yes     No       value difference  0.857143  0.734694
       marital    Single  Married  value difference  1         1
       income_k   125     100      difference / 160  0.15625   0.0244141
-      refund: P(No | Yes) = 1, P(Yes | Yes) = 0; P(No | No) = 0.571429, P(Yes | No) = 0.428571
-      marital: P(No | Single) = 0.5, P(Yes | Single) = 0.5; P(No | Married) = 1, P(Yes | Married) = 0
       sum 1.75911; the distance is its square root
+    <BLANKLINE>
+    Value differences of refund
+      class  P(class | Yes)  P(class | No)
+      No     3/3 = 1         4/7 = 0.571429
+      Yes    0/3 = 0         3/7 = 0.428571
+      d(Yes, No) = |3/3 - 4/7| + |0/3 - 3/7| = 6/7 = 0.857143
+      d(Yes, No)² = (6/7)² = 36/49 = 0.734694
+    <BLANKLINE>
+    Value differences of marital
+      class  P(class | Single)  P(class | Married)
+      No     2/4 = 0.5          4/4 = 1
+      Yes    2/4 = 0.5          0/4 = 0
+      d(Single, Married) = |2/4 - 4/4| + |2/4 - 0/4| = 1
+      d(Single, Married)² = 1² = 1
     """
 
     p: Any = 2
@@ -404,7 +416,8 @@ class DistanceMetric(Model):
         left, right = (self._laid(one) for one in (a, b))
         value = float(self.distances(left, right)[0, 0])
         section = distance_section(self.distance_, left, right, a, b)
-        return Account(f"The distance is {number(value)}.", value, (section,))
+        differences = value_difference_sections(self.distance_, a, b)
+        return Account(f"The distance is {number(value)}.", value, (section, *differences))
 
     @property
     def parts_(self) -> Grid:

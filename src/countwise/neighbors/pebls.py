@@ -15,8 +15,8 @@ from countwise.errors import NumberIn, OptionError, check_settings
 from countwise.neighbors.knn import NeighborsClassifier
 from countwise.neighbors.layout import FoundNeighbors
 from countwise.neighbors.metric import DistanceMetric
-from countwise.working import Grid
-from countwise.working.numbers import number
+from countwise.working import Formula, Grid
+from countwise.working.numbers import Worked, decimal, number
 
 __all__ = ["PEBLSClassifier"]
 
@@ -218,13 +218,23 @@ class PEBLSClassifier(NeighborsClassifier):
         return own * _shared(found, own, float(self.n_neighbors_))
 
     def _measures(self, found: FoundNeighbors) -> dict[str, list[Any]]:
-        weight = (self._used / self._right)[found.ids]
-        return {"Σd²": (found.sums / weight).tolist(), "weight": weight.tolist(), "Δ": found.sums.tolist()}
+        used, right = self._used[found.ids], self._right[found.ids]
+        weight = [
+            w if w == 1 else Worked(w, f"{number(u)}/{number(r)}")
+            for w, u, r in zip((used / right).tolist(), used.tolist(), right.tolist(), strict=True)
+        ]
+        return {"Σd²": (found.sums * right / used).tolist(), "weight": weight, "Δ": found.sums.tolist()}
 
     def _reason(self, found: FoundNeighbors, row: int, lines: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
-        delta, weight = float(found.sums[0]), float((self._used / self._right)[found.ids[0]])
-        last = f"Σd² {number(delta / weight)}, times the weight {number(weight)} of the exemplar: Δ {number(delta)}"
-        return f"Δ of the nearest exemplar (row {row}): {number(delta)}", (*lines[:-1], last)
+        delta, i = float(found.sums[0]), found.ids[0]
+        used, right = float(self._used[i]), float(self._right[i])
+        total = delta * right / used
+        last = [
+            Formula(f"Σd² = {decimal(total)}"),
+            Formula(f"weight of the exemplar = used/right = {number(used)}/{number(right)} = {number(used / right)}"),
+            Formula(f"Δ = {number(used / right)}·{decimal(total)} = {decimal(delta)}"),
+        ]
+        return f"Δ of the nearest exemplar (row {row}): {decimal(delta)}", (*lines[:-1], *last)
 
 
 def _shared(found: FoundNeighbors, own: Floats, k: float) -> Floats:

@@ -1,25 +1,27 @@
-"""Working of a nearest neighbors prediction: the neighbors, their distances, and the parts of a distance."""
+"""Working of a nearest neighbors prediction: the neighbors, the parts of their distances, and the vote."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from countwise import _kernels
+from countwise.cuts import labels
 from countwise.data.attributes import Nominal
 from countwise.data.cells import shown_cell
 from countwise.data.frames import Frame
 from countwise.neighbors.layout import CombinedDistance, FoundNeighbors, RowLayout
 from countwise.neighbors.local_distances import Difference, Edits, LookupDistance
-from countwise.working import Account, Grid, Section
-from countwise.working.numbers import number
+from countwise.working import Account, Formula, Grid, Section
+from countwise.working.numbers import Worked, fraction, number
 
-__all__ = ["NeighborWorking", "distance_section", "parts_of"]
+__all__ = ["NeighborWorking", "distance_section", "parts_of", "value_difference_sections"]
 
-_MOST_CLASSES = 6
-_SHOWN, _COLUMNS = 20, 8
+_SHOWN, _COLUMNS, _TERMS = 20, 8, 12
 
 
 def parts_of(combined: CombinedDistance, a: RowLayout, b: RowLayout) -> tuple[list[float], list[bool]]:
@@ -51,7 +53,7 @@ def distance_section(
     """Return the section with the contributions of the attributes to the distance between two rows."""
     added, missing = parts_of(combined, a, b)
     if_missing = "ignored" if combined.missing == "ignore" else "missing: maximum"
-    power = "" if combined.p in (1, np.inf) else "²" if combined.p == 2 else f"^{number(combined.p)}"
+    power = _power(combined)
     names = [local.of.name for local in combined.locals]
     table: dict[str, list[Any]] = {
         "attribute": names,
@@ -72,9 +74,13 @@ def distance_section(
         if not power:
             del table["d"]
             table["d"] = added
-    cells = list(zip(table[names_of_rows[0]], table[names_of_rows[1]], strict=True))
-    lines = [*_probability_lines(combined, a, b, missing, cells), *_sum_lines(combined, a, b, missing, added)]
+    lines = _sum_lines(combined, a, b, missing, added)
     return Section("Contribution of each attribute", Grid(table), tuple(lines))
+
+
+def _power(combined: CombinedDistance) -> str:
+    """Return the power of the local distances as text; empty for a sum or a maximum of distances."""
+    return "" if combined.p in (1, np.inf) else "²" if combined.p == 2 else f"^{number(combined.p)}"
 
 
 def _local_distance(combined: CombinedDistance, weight: float, cost: float) -> float:
@@ -103,23 +109,71 @@ def _sum_lines(
     return [f"sum {number(float(np.sum(added)))}, {times}: {number(total)}{root}"]
 
 
-def _probability_lines(
-    combined: CombinedDistance, a: RowLayout, b: RowLayout, missing: list[bool], cells: list[tuple[str, str]]
-) -> list[str]:
-    """Return lines with P(class | value) of both values of each attribute that uses the value difference metric."""
-    lines, others = [], combined.others
-    for local, is_missing, shown in zip(combined.locals, missing, cells, strict=True):
-        if is_missing or not isinstance(local, LookupDistance) or len(local.classes) > _MOST_CLASSES:
+def value_difference_sections(combined: CombinedDistance, one: Frame, others: Frame) -> list[Section]:
+    """Return a section for each attribute with the value difference metric: P(class | value), and the differences.
+
+    The value of one row is compared with the other values of up to twenty rows.
+    """
+    found = []
+    for local in combined.locals:
+        if not isinstance(local, LookupDistance):
             continue
-        j = next(k for k, other in enumerate(others) if other is local)
-        texts = []
-        for cell, laid in zip(shown, (a, b), strict=True):
-            probabilities = local.probabilities[int(laid.cells[j].column[0])]
-            pairs = zip(local.classes, probabilities, strict=True)
-            texts.append(", ".join(f"P({c} | {cell}) = {number(float(p))}" for c, p in pairs))
-        if len(set(shown)) > 1:
-            lines.append(f"{local.of.name}: {'; '.join(texts)}")
-    return lines
+        of: Any = local.of
+        name, k = of.name, len(local.place)
+        (value,) = local.values(of.encode(one.columns[name]))
+        every = local.values(of.encode(others.columns[name]))[:_SHOWN]
+        different = [w for w in dict.fromkeys(every.tolist()) if w != value and w < k and local.counts[w].sum() > 0]
+        if value < k and local.counts[value].sum() > 0 and different:
+            found.append(_value_differences(combined, local, int(value), different))
+    return found
+
+
+def _value_differences(combined: CombinedDistance, local: LookupDistance, value: int, others: list[int]) -> Section:
+    """Return the table with P(class | value) of each value, and the difference of one value from each other one."""
+    of = local.of
+    names = [str(v) for v in of.values] if isinstance(of, Nominal) else list(labels(np.asarray(local.edges)))
+    counts = np.asarray(local.counts, dtype=np.float64)
+    classes = np.flatnonzero(counts[[value, *others]].sum(axis=0) > 0)
+    fractions = {
+        v: [f"{number(float(n))}/{number(float(counts[v].sum()))}" for n in counts[v, classes]]
+        for v in (value, *others)
+    }
+    columns: dict[str, list[Any]] = {"class": [local.classes[c] for c in classes[:_SHOWN]]}
+    for v, texts in fractions.items():
+        shares = (counts[v, classes] / counts[v].sum()).tolist()
+        columns[f"P(class | {names[v]})"] = [Worked(p, text) for p, text in zip(shares, texts, strict=True)][:_SHOWN]
+    lines = []
+    for w in others:
+        pair = f"d({names[value]}, {names[w]})"
+        apart = float(local.table[local.place[value], local.place[w]])
+        terms = [f"|{mine} - {theirs}|" for mine, theirs in zip(fractions[value], fractions[w], strict=True)]
+        exact = _exact_difference(counts[value], counts[w])
+        middle = "" if exact is None or str(exact) == number(apart) else f" = {exact}"
+        lines.append(Formula(f"{pair} = {_sum(terms, brackets=False)}{middle} = {number(apart)}"))
+        if combined.p not in (1, np.inf):
+            power = _power(combined)
+            of_fraction = f" = ({exact}){power}" if middle else f" = {number(apart)}{power}"
+            square = f" = {exact**2}" if middle and exact is not None and combined.p == 2 else ""
+            lines.append(Formula(f"{pair}{power}{of_fraction}{square} = {number(apart**combined.p)}"))
+    return Section(f"Value differences of {of.name}", Grid(columns), tuple(lines))
+
+
+def _sum(terms: Iterable[str], *, brackets: bool = True) -> str:
+    """Return a sum; terms beyond the first twelve are left out."""
+    every = list(terms)
+    body = " + ".join(every if len(every) <= _TERMS else [*every[:_TERMS], "…"])
+    return f"({body})" if brackets and (len(every) > 1 or "·" in body) else body
+
+
+def _exact_difference(one: Any, other: Any) -> Fraction | None:
+    """Return Σ |P(c | v) - P(c | w)| as a fraction; None for weights that are not whole or a fraction too long."""
+    if not all(float(n).is_integer() for n in (*one, *other)):
+        return None
+    n, m = int(one.sum()), int(other.sum())
+    exact = sum(
+        (abs(Fraction(int(a), n) - Fraction(int(b), m)) for a, b in zip(one, other, strict=True)), Fraction(0)
+    )
+    return exact if fraction(exact**2) is not None else None
 
 
 class NeighborWorking:
@@ -132,9 +186,16 @@ class NeighborWorking:
         """Return the prediction, the neighbors, and the contributions to the nearest distance."""
         sentence, value, posterior = self.model._prediction(self.found)
         alone = len(self.found.ids) == 0
-        sections = () if alone else (self._neighbors(), self._nearest())
+        sections = () if alone else tuple(self._sections())
         notes = (*([self._no_neighbors()] if alone else []), *self._notes())
         return Account(sentence, value, sections, notes, posterior)
+
+    def _sections(self) -> list[Section]:
+        """Return the neighbors, the contributions to their distances, and the differences of nominal values."""
+        every = [self._contributions()] if len(self.found.ids) > 1 else []
+        others = self.model._frame.take(self.found.ids[:_SHOWN])
+        differences = value_difference_sections(self.model.metric_.distance_, self.frame, others)
+        return [self._neighbors(), *every, self._nearest(), *differences]
 
     def _no_neighbors(self) -> str:
         statistic = "the mean" if self.model._numbers else "the class frequencies"
@@ -153,13 +214,54 @@ class NeighborWorking:
             "row": model._order[ids].tolist(),
             model.target_.name: targets.tolist() if model._numbers else model.classes_[targets].tolist(),
             **{name: cells[shown] for name, cells in model._measures(found).items()},
-            "vote": votes[shown].tolist(),
+            "vote": self._derived(votes[shown]),
         }
         for name in list(model.schema_)[:_COLUMNS]:
             if name not in rows:
                 rows[name] = [shown_cell(model._frame.slice(i, i + 1).columns[name]) for i in ids.tolist()]
         many = "nearest row" if len(found.ids) == 1 else f"{len(found.ids)} nearest rows"
         return Section(f"The {many}", Grid(rows), tuple(self._sums(votes)))
+
+    def _derived(self, votes: Any) -> list[float]:
+        """Return the votes, with the quotient they come from if votes depend on distances."""
+        power = {"distance": "", "squared": "²"}.get(
+            self.model.weights if isinstance(self.model.weights, str) else ""
+        )
+        distances = self.found.distances[: len(votes)]
+        if power is None or not (distances > 0).all():
+            return [float(vote) for vote in votes]
+        near = 1.0 / (distances if power == "" else distances**2)
+        return [
+            Worked(vote, f"{number(round(vote / each, 9))}/{number(d)}{power}")
+            for vote, each, d in zip(votes.tolist(), near.tolist(), distances.tolist(), strict=True)
+        ]
+
+    def _contributions(self) -> Section:
+        """Return the contribution of each attribute to the distance of each neighbor."""
+        model, found = self.model, self.found
+        combined: CombinedDistance = model.metric_.distance_
+        ids = found.ids[:_SHOWN]
+        parts = [parts_of(combined, self.laid, model._search.rows.slice(i, i + 1)) for i in ids.tolist()]
+        added = np.array([costs for costs, _ in parts])
+        main = np.sort(np.argsort(-added.sum(axis=0), kind="stable")[:_COLUMNS])
+        measures = {name: cells[: len(ids)] for name, cells in model._measures(found).items()}
+        columns: dict[str, list[Any]] = {"row": model._order[ids].tolist()}
+        for j in main.tolist():
+            name = combined.locals[j].of.name
+            columns[f"{name} (attribute)" if name in ("row", "others", "sum", *measures) else name] = added[
+                :, j
+            ].tolist()
+        rest = np.delete(added, main, axis=1)
+        if rest.shape[1]:
+            columns["others"] = (rest.max(axis=1) if combined.p == np.inf else rest.sum(axis=1)).tolist()
+        if "Σd²" not in measures and combined.p not in (1, np.inf):
+            columns["sum"] = found.sums[: len(ids)].tolist()
+        columns |= measures
+        what = f"w d{_power(combined)}" if any(x.weight != 1 for x in combined.locals) else f"d{_power(combined)}"
+        lines = []
+        if combined.missing == "ignore" and any(any(gone) for _, gone in parts):
+            lines.append("sums are divided by the proportion of the weights of the attributes known in both rows")
+        return Section(f"Contribution {what} of each attribute to each distance", Grid(columns), tuple(lines))
 
     def _sums(self, votes: Any) -> list[str]:
         model, found = self.model, self.found
@@ -169,11 +271,13 @@ class NeighborWorking:
         total = float(votes.sum())
         if model._numbers:
             lines.append(f"mean weighted by votes: {number(float(model._means(found)[0]))}; total {number(total)}")
+            lines += [self._mean_formula(votes, total)] if total > 0 else []
         else:
             counts = model._votes.count(found, votes)[0]
             order = np.argsort(-counts, kind="stable")
             shown = [f"{model.classes_[c]} = {number(float(counts[c]))}" for c in order if counts[c] > 0]
             lines.append(f"votes: {', '.join(shown)}; total {number(total)}")
+            lines += [self._share_formula(votes, int(c), total) for c in order if counts[c] > 0]
             if np.count_nonzero(np.isclose(counts, counts.max(), rtol=1e-12, atol=0)) > 1:
                 lines.append("Among classes with equal votes, that of the nearest row is predicted, then the first.")
         left = self._equally_far()
@@ -183,6 +287,22 @@ class NeighborWorking:
                 "ties are broken by class, then by row."
             )
         return lines
+
+    def _share_formula(self, votes: Any, c: int, total: float) -> Formula:
+        """Return the proportion of the votes for a class, written out."""
+        own = votes[self.model._targets[self.found.ids] == c]
+        value, every = number(float(own.sum()) / total), own.tolist() if len(own) <= _TERMS else [float(own.sum())]
+        return Formula(f"P({self.model.classes_[c]}) = {_sum(map(number, every))}/{number(total)} = {value}")
+
+    def _mean_formula(self, votes: Any, total: float) -> Formula:
+        """Return the mean weighted by votes, written out."""
+        targets = self.model._targets[self.found.ids].tolist()
+        terms = [
+            number(target) if vote == 1 else f"{number(vote)}·{number(target)}"
+            for vote, target in zip(votes.tolist(), targets, strict=True)
+        ]
+        mean = number(float(self.model._means(self.found)[0]))
+        return Formula(f"mean = {_sum(terms)}/{number(total)} = {mean}")
 
     def _equally_far(self) -> int:
         """Return the number of other rows at the distance of the last neighbor."""

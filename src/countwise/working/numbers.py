@@ -10,6 +10,7 @@ __all__ = [
     "Worked",
     "cell",
     "counted",
+    "decimal",
     "fraction",
     "normal",
     "number",
@@ -71,6 +72,20 @@ def number(value: float) -> str:
 def _digits(value: float, figures: int) -> str:
     text = f"{value:.{figures}g}"
     return text.replace("e+0", "e").replace("e-0", "e-").replace("e+", "e") if "e" in text else text
+
+
+def decimal(value: float) -> str:
+    """Return a number with six significant digits and without an exponent, unless it is below 1e-9 or very large.
+
+    Examples
+    --------
+    >>> from countwise.working.numbers import decimal
+    >>> decimal(0.0000390625), decimal(1.5), decimal(2e-12)
+    ('0.0000390625', '1.5', '2e-12')
+    """
+    text = number(value)
+    _, _, exponent = text.partition("e-")
+    return f"{float(text):.{int(exponent) + 5}f}".rstrip("0") if exponent and int(exponent) < 10 else text
 
 
 def precise(value: float, error: float) -> str:
