@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from operator import attrgetter
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise._typing import Flags, Floats
+from countwise._typing import Floats
 from countwise.base.classifier import AdditiveClassifier
 from countwise.base.tally_model import TallyModel
 from countwise.base.term import Term
@@ -31,7 +31,7 @@ from countwise.working import Grid, Step
 from countwise.working.numbers import Worked
 from countwise.working.smoothing import smoothing_table
 
-__all__ = ["GenerativeClassifier"]
+__all__ = ["GenerativeClassifier", "class_prior"]
 
 _KEY = attrgetter("key")
 
@@ -99,62 +99,18 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
 
     def _prior_of(self, counts: Floats) -> Floats:
         """Return P(class) from the class counts and the setting `prior`; a class without rows has probability 0."""
-        known = counts > 0  # a class that was passed to `partial_fit` may have no rows yet
-        prior = (
-            self._given_prior(len(counts)) if not isinstance(self.prior, str) else self._named_prior(counts, known)
-        )
-        if known.all():
-            return prior
-        prior = np.where(known, prior, 0.0)
-        if not prior.any():
-            raise OptionError("prior is 0 for every class that has training rows.", hint="pass another prior.")
-        return prior / prior.sum()
+        return class_prior(self.prior, counts, self.target_.values, self._class_smoothing if self._smooths else None)
 
-    def _named_prior(self, counts: Floats, known: Flags) -> Floats:
-        if self.prior == "raw":
-            return counts / counts.sum()
-        if self.prior == "uniform":
-            return np.full(len(counts), 1 / len(counts))
-        if self.prior == "smoothed" and self._smooths:
-            values = [value for value, has_rows in zip(self.target_.values, known, strict=True) if has_rows]
-            smoothed = counts.copy()
-            smoothed[known] += smoothing_of(self.smoothing).pseudo(counts[None, known], tuple(values))
-            return smoothed / smoothed.sum()
-        options = ["raw", *["smoothed"] * self._smooths, "uniform"]
-        raise OptionError(
-            f"prior must be {listed(options)} or the probabilities of the classes, not {self.prior!r}.",
-            hint=did_you_mean(self.prior, options),
-        )
-
-    def _given_prior(self, k: int) -> Floats:
-        """Return the probabilities that the user passed for the k classes."""
-        given = self.prior
-        if isinstance(given, Mapping):
-            for odd in set(given) - set(self.target_.values):
-                raise OptionError(
-                    f"prior refers to class {odd!r}, but the target has no such class.",
-                    hint=did_you_mean(odd, self.target_.values) or f"use the classes {listed(self.target_.values)}.",
-                )
-            absent = [v for v in self.target_.values if v not in given]
-            if absent:
-                raise OptionError(f"prior has no probability for {listed(absent)}.", hint="pass one for every class.")
-            given = [given[v] for v in self.target_.values]
-        try:
-            prior = np.asarray(given, dtype=np.float64)
-        except (TypeError, ValueError, OverflowError):
-            raise OptionError(f"prior must be {k} probabilities, not {self.prior!r}.") from None
-        if prior.shape != (k,) or (prior < 0).any() or not np.isclose(prior.sum(), 1, rtol=0, atol=1e-8):
-            sums = f" Their sum is {prior.sum():g}." if prior.shape == (k,) and (prior >= 0).all() else ""
-            raise OptionError(
-                f"prior must be {k} probabilities that sum to 1, one for each of {listed(self.target_.values)}.{sums}"
-            )
-        return prior
+    def _class_smoothing(self) -> Any:
+        """Return the smoothing of the class frequencies for ``prior="smoothed"``."""
+        return smoothing_of(self.smoothing)
 
     def _prior_step(self) -> Step:
         known = np.flatnonzero(self.class_count_)
         counts, k = self.class_count_[known], len(known)
         values = tuple(self.target_.values[c] for c in known)
-        smoothing = smoothing_of(self.smoothing if isinstance(self.prior, str) and self.prior == "smoothed" else 0)
+        smoothed = isinstance(self.prior, str) and self.prior == "smoothed"
+        smoothing = self._class_smoothing() if smoothed else smoothing_of(0)
         none = counted_factor(-np.inf, 0, counts.sum(), Fraction(0), Fraction(0))  # of a class without rows
         factors = [none] * len(self.class_prior_)
         added = [smoothing.exact(counts[None, :], i, values) for i in range(k)]
@@ -398,3 +354,65 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
                 hint="use table without smoothing=True.",
             )
         return smoothing_table(steps, self.classes_.tolist())
+
+
+def class_prior(
+    prior: Any, counts: Floats, values: Sequence[Any], smoothing: Callable[[], Any] | None = None
+) -> Floats:
+    """Return P(class) from the class counts and the setting `prior`; a class without rows has probability 0.
+
+    `smoothing` returns that of the frequencies for ``prior="smoothed"``; None if the model has none.
+    """
+    known = counts > 0  # a class that was passed to `partial_fit` may have no rows yet
+    found = (
+        _named_prior(prior, counts, values, smoothing)
+        if isinstance(prior, str)
+        else _given_prior(prior, tuple(values))
+    )
+    if known.all():
+        return found
+    found = np.where(known, found, 0.0)
+    if not found.any():
+        raise OptionError("prior is 0 for every class that has training rows.", hint="pass another prior.")
+    return found / found.sum()
+
+
+def _named_prior(prior: str, counts: Floats, values: Sequence[Any], smoothing: Callable[[], Any] | None) -> Floats:
+    known = counts > 0
+    if prior == "raw":
+        return counts / counts.sum()
+    if prior == "uniform":
+        return np.full(len(counts), 1 / len(counts))
+    if prior == "smoothed" and smoothing is not None:
+        some = tuple(value for value, has_rows in zip(values, known, strict=True) if has_rows)
+        smoothed = counts.copy()
+        smoothed[known] += smoothing().pseudo(counts[None, known], some)
+        return smoothed / smoothed.sum()
+    options = ["raw", *["smoothed"] * (smoothing is not None), "uniform"]
+    raise OptionError(
+        f"prior must be {listed(options)} or the probabilities of the classes, not {prior!r}.",
+        hint=did_you_mean(prior, options),
+    )
+
+
+def _given_prior(given: Any, values: tuple[Any, ...]) -> Floats:
+    """Return the probabilities that the user passed for the classes."""
+    k, shares = len(values), given
+    if isinstance(given, Mapping):
+        for odd in set(given) - set(values):
+            raise OptionError(
+                f"prior refers to class {odd!r}, but the target has no such class.",
+                hint=did_you_mean(odd, values) or f"use the classes {listed(values)}.",
+            )
+        absent = [v for v in values if v not in given]
+        if absent:
+            raise OptionError(f"prior has no probability for {listed(absent)}.", hint="pass one for every class.")
+        shares = [given[v] for v in values]
+    try:
+        prior = np.asarray(shares, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise OptionError(f"prior must be {k} probabilities, not {given!r}.") from None
+    if prior.shape != (k,) or (prior < 0).any() or not np.isclose(prior.sum(), 1, rtol=0, atol=1e-8):
+        sums = f" Their sum is {prior.sum():g}." if prior.shape == (k,) and (prior >= 0).all() else ""
+        raise OptionError(f"prior must be {k} probabilities that sum to 1, one for each of {listed(values)}.{sums}")
+    return prior

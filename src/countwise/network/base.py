@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
 from countwise._typing import Floats
+from countwise.base.generative import class_prior
 from countwise.base.row_model import encode_finite
 from countwise.base.tally_model import TallyModel, check_tallies, rows_as_given
 from countwise.base.term import Term, blank_tallies, derive, derive_checked
@@ -18,14 +20,23 @@ from countwise.data.frames import Frame
 from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.engines.gather import target_of
-from countwise.errors import SEED, TableError, TooFewRows, check_number, check_settings, check_value, printable
+from countwise.errors import (
+    SEED,
+    OptionError,
+    TableError,
+    TooFewRows,
+    check_number,
+    check_settings,
+    check_value,
+    printable,
+)
 from countwise.jsonfile import numbers
 from countwise.network import inspection, queries
 from countwise.network.blueprint import Blueprint, GivenTable, has_missing, is_empty
 from countwise.network.editing import Editor
 from countwise.network.em import Learned, ParameterLearner
 from countwise.network.engine import EngineRows
-from countwise.network.families import FamilyTally
+from countwise.network.families import FamilyTally, table_smoothing
 from countwise.network.graph import Graph
 from countwise.network.layered_layout import tikz_picture
 from countwise.network.net import Net
@@ -45,7 +56,7 @@ from countwise.network.structure_learning import (
     is_searched,
 )
 from countwise.sources import EnginePart, Memory, in_one
-from countwise.tallies import fill_all, tally_from
+from countwise.tallies import Counts, fill_all, tally_from
 from countwise.working import Account, Grid
 
 __all__ = ["NetworkModel"]
@@ -71,6 +82,7 @@ class NetworkModel(TallyModel):
     root: str | None = None
     max_dependence: int = 2
     smoothing: Any = 1.0
+    prior: Any = "raw"
     distributions: Any = None
     ranges: Any = 4
     types: Any = None
@@ -241,11 +253,23 @@ class NetworkModel(TallyModel):
         fixed: set[str] = set(self.cpts or ())
         return ParameterLearner(self._given_tables(), fixed, int(self.max_iter), float(self.tol), self.random_state)
 
+    def _class_name(self) -> str | None:
+        """Return the name of the class node, if there is one."""
+        return self.target_.name
+
+    def _prior_table(self, name: str, tally: Counts) -> Floats | None:
+        """Return P(class) by the parameter `prior`, if the class has no parents."""
+        if name != self._class_name() or len(tally.axes) > 1 or not tally.table.any():
+            return None
+        smoothing = partial(table_smoothing, self.smoothing, 1)
+        return class_prior(self.prior, tally.table.astype(np.float64), tally.axes[0].values, smoothing)
+
     def _terms(self, schema: Schema, target: str) -> list[Term]:
         return self._blueprint.terms(schema, self.target_)
 
     def _estimate(self) -> None:
         plan = self._blueprint
+        self._check_prior(plan.graph)
         for a in self.schema_.attributes:  # a search leaves such a node without children
             given = plan.graph.children(a.name) or (plan.graph.parents[a.name] and not is_searched(self))
             if given and is_empty(a):
@@ -254,6 +278,20 @@ class NetworkModel(TallyModel):
         self.densities_ = self._densities()
         self.net_ = plan.net(self.densities_, self.tallies_, self._given_tables())
         self._release()
+
+    def _check_prior(self, graph: Graph) -> None:
+        """Raise an error if `prior` is set, but there is no class node without parents."""
+        if isinstance(self.prior, str) and self.prior == "raw":
+            return
+        name = self._class_name()
+        if name is None or name not in graph:
+            raise OptionError(
+                f"prior={self.prior!r} is that of a class node, but target names none.", hint="pass target=."
+            )
+        if graph.parents[name]:
+            raise OptionError(
+                f"prior={self.prior!r} cannot be used because the class has parents.", hint="use prior='raw'."
+            )
 
     def _densities(self) -> dict[str, Any]:
         """Return the density of every node."""

@@ -26,6 +26,7 @@ from countwise.network.base import NetworkModel
 from countwise.network.blueprint import GivenTable, is_empty
 from countwise.network.classifier_working import NetworkWorking
 from countwise.network.editing import Editor
+from countwise.network.families import table_smoothing
 from countwise.network.family_scores import MOST_CELLS
 from countwise.network.inference.batch_inference import EvidenceRows, batches
 from countwise.network.linear_gaussian import LinearDensity
@@ -33,7 +34,6 @@ from countwise.network.net import Net
 from countwise.network.search.class_structures import conditional_information
 from countwise.network.structure_learning import LearnedStructure, MemoryRows, StructureLearner, TrainingRows
 from countwise.scoring.plan import Scoring
-from countwise.tallies import Counts
 from countwise.working import Factor, Grid, Step, Working
 from countwise.working.numbers import probability
 
@@ -82,6 +82,10 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
         For 'k_dependence': the largest number of parents in addition to the class.
     smoothing : float, {'laplace', 'global', 'bdeu', 'none'}, MEstimate, Dirichlet or None, default=1
         The prior of the conditional probability tables (CPTs); see `BayesNetwork`.
+    prior : {'raw', 'smoothed', 'uniform'}, mapping or array-like, default='raw'
+        P(class): the class frequencies, the frequencies smoothed like the CPTs, uniform, or given probabilities. Must
+        be 'raw' if the class has parents, because its CPT is used then. A class without rows has probability 0 in any
+        case.
     distributions : str, distribution or mapping of column to either, optional
         The densities of numeric columns: 'gaussian' (the default for numeric columns), 'poisson' (the default for
         count columns), 'kernel' or 'binned'. Text columns and sparse blocks are multinomial and depend on the class
@@ -106,10 +110,6 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
         EM stops when no parameter changes by more than this; see `BayesNetwork`.
     random_state : int or None, default=0
         The seed of the structure search. None means 0.
-    prior : {'raw', 'smoothed', 'uniform'}, mapping or array-like, default='raw'
-        P(class): the class frequencies, the frequencies smoothed like the CPTs, uniform, or given probabilities. Must
-        be 'raw' if the class has parents, because its CPT is used then. A class without rows has probability 0 in any
-        case.
     unseen : {'ignore', 'error'}, default='ignore'
         'ignore' treats a value that was never seen in training as missing; 'error' raises an error.
 
@@ -160,7 +160,6 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
     structure: Any = "tan"
     _: KW_ONLY
     ranges: Any = "mdl"
-    prior: Any = "raw"
     unseen: str = "ignore"
 
     _smooths = True
@@ -332,11 +331,8 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
     def _given_tables(self) -> GivenTable:
         return self._prior_table
 
-    def _prior_table(self, name: str, tally: Counts) -> Floats | None:
-        """Return P(class) if the class has no parents."""
-        if name != self.target_.name or len(tally.axes) > 1 or not tally.table.any():
-            return None
-        return self._prior_of(tally.table.astype(np.float64))
+    def _class_smoothing(self) -> Any:
+        return table_smoothing(self.smoothing, 1)
 
     def _densities(self) -> dict[str, Any]:
         """Return the densities; a class without rows gets no pseudocounts, so that its probability is 0."""
@@ -360,10 +356,6 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
 
     def _estimate(self) -> None:
         name = self.target_.name
-        if self.graph_.parents[name] and not (isinstance(self.prior, str) and self.prior == "raw"):
-            raise OptionError(
-                f"prior={self.prior!r} cannot be used because the class has parents.", hint="use prior='raw'."
-            )
         NetworkModel._estimate(self)
         self.classes_ = self.target_.labels(getattr(self, "_label_type", None))
         self.class_prior_ = self.net_.query(name)

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from countwise._typing import Floats
 from countwise.base.term import numeric_and_nominal
 from countwise.data.attributes import Attribute, Nominal
 from countwise.data.frames import Frame
@@ -24,6 +25,7 @@ from countwise.network.graph import Graph
 from countwise.network.inference.elimination_working import explain_elimination
 from countwise.network.search.dispatch import arcs_of, given_graph
 from countwise.network.structure_learning import LearnedStructure, StructureLearner, TrainingRows
+from countwise.tallies import Counts
 from countwise.working import Account
 
 __all__ = ["BayesNetwork"]
@@ -88,6 +90,10 @@ class BayesNetwork(NetworkModel):
         ``Dirichlet(1)``. 0, 'none' and None give relative frequencies. Unless smoothing is 0, a Gaussian node with a
         nominal parent and at least one more parent also gets one prior row with the pooled covariance for each
         combination of its nominal parents' values.
+    prior : {'raw', 'smoothed', 'uniform'}, mapping or array-like, default='raw'
+        P(target), as in `NaiveBayesClassifier`: the relative frequencies, the frequencies smoothed like the CPTs,
+        uniform, or given probabilities. Must be 'raw' if there is no `target`, or if it has parents, because its CPT
+        is smoothed then.
     distributions : str, distribution or mapping of column to either, optional
         The densities of numeric columns: 'gaussian' (the default for numeric columns), 'poisson' (the default for
         count columns), 'kernel' or 'binned'.
@@ -116,7 +122,8 @@ class BayesNetwork(NetworkModel):
         The seed of the structure search and of the initial CPTs of latent nodes. With None the initial CPTs differ in
         each fit, and the search uses the seed 0.
     target : str, optional
-        The class node for 'naive', 'tan' and 'k_dependence'.
+        The class node, which 'naive', 'tan' and 'k_dependence' need. Its frequencies are smoothed only on request
+        (`prior`).
     latent : mapping of str to int or list, optional
         Nodes that are never observed, with their number of values or the list of their values. Requires
         ``missing='em'``.
@@ -329,7 +336,16 @@ class BayesNetwork(NetworkModel):
         return self
 
     def _given_tables(self) -> GivenTable:
-        return self._specification().table
+        by_hand = self._specification().table
+
+        def given(name: str, tally: Counts) -> Floats | None:
+            found = by_hand(name, tally)
+            return self._prior_table(name, tally) if found is None else found
+
+        return given
+
+    def _class_name(self) -> str | None:
+        return self.target if isinstance(self.target, str) else None
 
     @property
     def graph_(self) -> Graph:
