@@ -281,3 +281,19 @@ def test_settings_that_a_model_does_not_have_are_refused_with_a_hint(folder):
     assert "did you mean 'covariance'" in done.stderr
     done = run("train", penguins, "-y", "species", "--model", "parzen", "--distribution", "auto", check=2)
     assert "only with --model naive-bayes" in done.stderr
+
+
+def test_the_tables_of_a_model_are_written_for_a_spreadsheet(folder):
+    model = str(folder / "spreadsheet.json")
+    run("train", str(folder / "penguins.csv"), "-y", "species", "-o", model)
+    assert "Written to" in run("show", model, "-o", str(folder / "counts.xlsx")).stdout
+    assert (folder / "counts.xlsx").read_bytes().startswith(b"PK")
+    run("show", model, "island", "-o", str(folder / "island.csv"))
+    with open(folder / "island.csv", encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    with open(folder / "penguins.csv", encoding="utf-8", newline="") as file:
+        islands = [(row["island"], row["species"]) for row in csv.DictReader(file)]
+    assert [int(row["count Adelie"]) for row in rows] == [islands.count((row["island"], "Adelie")) for row in rows]
+    assert "tables" in run("show", model, "--json", "-o", str(folder / "counts.csv"), check=2).stderr
+    assert ".xlsx" in run("show", model, "-o", str(folder / "counts.json"), check=2).stderr
+    assert "input file" in run("show", model, "-o", model, check=2).stderr

@@ -336,7 +336,8 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
             prior = self._prior_step()
             if smoothing:
                 return smoothing_table([prior], self.classes_.tolist())
-            cells = [Worked(p, f.text) for f, p in zip(prior.factors, self.class_prior_, strict=True)]
+            factors = zip(prior.factors, self.class_prior_, self.class_count_, strict=True)
+            cells = [Worked(p, f.text, float(n)) for f, p, n in factors]
             return Grid({name: [str(c) for c in self.classes_], "prior": cells})
         key = next((part.key for part in self.terms_ if name == part.key or name in part.columns), None)
         if key is None:

@@ -20,7 +20,7 @@ from countwise.data.frames import series_of
 from countwise.errors import OptionError, check_flag, warn
 from countwise.sources.memory import memory
 
-__all__ = ["Classifier", "Estimator", "Regressor", "Transformer", "refuse_unfitted"]
+__all__ = ["Classifier", "Estimator", "Regressor", "Transformer", "refuse_unfitted", "write_tables"]
 
 _NOT_METADATA = {"self", "X", "y"}
 _LONGEST_VALUE = 200  # characters of one setting in a repr
@@ -47,6 +47,39 @@ def refuse_unfitted(model: Any) -> None:
         raise NotFittedError(
             f"This {type(model).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments first."
         )
+
+
+def write_tables(self: Any, path: Any, name: str | None = None) -> None:
+    """Write the tables of a fitted model to an Excel file or a CSV file.
+
+    The tables are those of `tables`, with all digits. The count of each relative frequency is a column of its own.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file that ends in .xlsx, with a sheet for each table, or in .csv. Several tables in a CSV file have a line
+        for each cell, with the columns table, row, column and value.
+    name : str or None, default=None
+        Write only this table. In a CSV file it is then written as it is.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from countwise import NaiveBayesClassifier, samples
+    >>> rain = samples.load("rain")
+    >>> model = NaiveBayesClassifier().fit(rain.X, rain.y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.write_tables(Path(folder) / "wind.csv", "wind")
+    ...     print((Path(folder) / "wind.csv").read_text())
+    wind,count no,count yes,no,yes
+    east,1,2,0.4,0.6
+    north,2,1,0.6,0.4
+    <BLANKLINE>
+    """
+    from countwise.io.spreadsheets import write_tables as write
+
+    write(self.tables(), path, name)
 
 
 class Estimator:
@@ -263,6 +296,7 @@ class Classifier(Estimator):
     """Base of classifiers, by the scikit-learn protocol."""
 
     _estimator_type = "classifier"
+    write_tables = write_tables
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import ClassifierTags
@@ -310,6 +344,7 @@ class Regressor(Estimator):
     """Base of regressors, by the scikit-learn protocol."""
 
     _estimator_type = "regressor"
+    write_tables = write_tables
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import RegressorTags

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import errno
 import io
 import math
@@ -19,6 +18,8 @@ from countwise.errors import ModelFileError, OptionError, ReadError, SchemaError
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from countwise.io.spreadsheets import CsvWriter
 
 __all__ = [
     "chart_look",
@@ -59,7 +60,6 @@ __all__ = [
 
 
 _STANDARD_OUTPUT = "standard output"
-_SUSPECT = frozenset("'=+-@\t\r")  # how formulas begin
 
 types_option = click.option(
     "--types",
@@ -286,45 +286,18 @@ def output_file(path: str, not_over: Iterable[str | Path] = ()) -> Iterator[Any]
     write_whole(path, _utf8(text.getvalue()))
 
 
-class csv_writer:  # noqa: N801 - used like the writer of the csv module
-    """Writer of CSV rows.
+def csv_writer(out: Any, *, raw: bool = False) -> CsvWriter:
+    """Return a writer of CSV rows that notes texts a spreadsheet would run as formulas."""
+    from countwise.io.spreadsheets import CsvWriter
 
-    A text that a spreadsheet would run as a formula gets a leading apostrophe, which the reader of Countwise removes;
-    `raw` leaves it out. A text with a carriage return is quoted, which the csv module of Python 3.12 does not do.
-    """
+    def note(text: str) -> None:
+        echo(
+            f"Note: Texts that a spreadsheet would run as formulas, such as {text!r}, are written with a leading "
+            "apostrophe; countwise removes it when it reads the file.",
+            err=True,
+        )
 
-    def __init__(self, out: Any, *, raw: bool = False) -> None:
-        self._plain = csv.writer(out, lineterminator="\n")
-        self._quoted = csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_ALL)
-        self._raw, self._guarded = raw, False
-
-    def writerow(self, cells: Iterable[Any]) -> None:
-        """Write one row."""
-        row, quoted = [], False
-        for cell in cells:
-            if isinstance(cell, str):
-                cell = self._guard(cell) if cell[:1] in _SUSPECT else cell
-                quoted = quoted or "\r" in cell
-            row.append(cell)
-        (self._quoted if quoted else self._plain).writerow(row)
-
-    def writerows(self, rows: Iterable[Iterable[Any]]) -> None:
-        """Write several rows."""
-        for row in rows:
-            self.writerow(row)
-
-    def _guard(self, text: str) -> str:
-        from countwise.io.spreadsheets import guarded
-
-        found = text if self._raw else guarded(text)
-        if found is not text and not self._guarded:
-            self._guarded = True
-            echo(
-                f"Note: Texts that a spreadsheet would run as formulas, such as {text!r}, are written with a leading "
-                "apostrophe; countwise removes it when it reads the file.",
-                err=True,
-            )
-        return found
+    return CsvWriter(out, raw=raw, note=note)
 
 
 def refuse_same(path: str, others: Iterable[str | Path]) -> None:

@@ -6,7 +6,16 @@ from typing import Any
 
 import click
 
-from countwise.cli._common import echo, echo_data, echo_json, json_option, network_from, output_file, terminal_width
+from countwise.cli._common import (
+    echo,
+    echo_data,
+    echo_json,
+    json_option,
+    network_from,
+    output_file,
+    refuse_same,
+    terminal_width,
+)
 
 __all__ = ["command"]
 
@@ -23,6 +32,9 @@ _MOST = 200  # most tables to show
 @click.option(
     "--depth", default=None, type=click.IntRange(min=0), metavar="N", help="Largest depth to which a tree is shown."
 )
+@click.option(
+    "-o", "--output", default=None, metavar="FILE", help="Write the tables to an Excel (.xlsx) or CSV (.csv) file."
+)
 @click.option("--unsmoothed", is_flag=True, help="Show the frequencies of ATTRIBUTE before and after smoothing.")
 def command(
     model: str,
@@ -32,6 +44,7 @@ def command(
     sql: bool,
     svg: str | None,
     depth: int | None,
+    output: str | None,
     unsmoothed: bool,
 ) -> None:
     """Show what MODEL has learned: its tables, tree, rules or network.
@@ -44,6 +57,7 @@ def command(
       countwise show weather.json
       countwise show weather.json outlook
       countwise show weather.json outlook --unsmoothed
+      countwise show weather.json -o counts.xlsx
       countwise show tree.json --rules
       countwise show net.json --svg net.svg
     """
@@ -57,7 +71,13 @@ def command(
         raise click.UsageError("--rules, --sql and --depth can be used only with trees.")
     if unsmoothed and (not attribute or not hasattr(fitted, "table")):
         raise click.UsageError("--unsmoothed needs ATTRIBUTE, and a model with a table for each attribute.")
-    if svg:
+    if output:
+        if as_json or rules or sql or svg or depth is not None or unsmoothed:
+            raise click.UsageError("-o can be used only with MODEL and ATTRIBUTE; it writes tables.")
+        refuse_same(output, [model])
+        fitted.write_tables(output, attribute)
+        echo(f"Written to {output}")
+    elif svg:
         if not (tree or network):
             raise click.UsageError("--svg can be used only with trees and networks.")
         _draw(fitted, svg, depth, tree)

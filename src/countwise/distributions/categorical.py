@@ -228,7 +228,9 @@ class CategoricalDensity(Density):
         factors = [self._factors(v) for v in range(len(self.of.values))]
         for c, label in enumerate(classes):
             of = [row[c] for row in factors]
-            columns[str(label)] = [Worked(np.exp(f.log), f.text if f.fraction is not None else "") for f in of]
+            columns[str(label)] = [
+                Worked(np.exp(f.log), f.text if f.fraction is not None else "", f.count) for f in of
+            ]
         return columns
 
     def smoothing_steps(self) -> list[Step]:

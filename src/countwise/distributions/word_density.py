@@ -19,6 +19,7 @@ from countwise.distributions.distribution import Density, Distribution, LeftOutR
 from countwise.distributions.smoothing import check_smoothing, exact, smoothing_of
 from countwise.errors import NumberIn, OptionError, check_settings
 from countwise.tallies import Words
+from countwise.working.numbers import Worked
 from countwise.working.smoothing import frequency
 from countwise.working.steps import Factor, Step
 
@@ -154,7 +155,11 @@ class WordsDensity(Density):
         """Return the 20 words whose probabilities differ most between the classes."""
         strongest = self._strongest()
         columns: dict[str, list[Any]] = {self.name: [self.kept_words[w] for w in strongest]}
-        return columns | {str(label): self.prob[c, strongest].tolist() for c, label in enumerate(classes)}
+        factors = [self._factors_of(w) for w in strongest.tolist()]
+        for c, label in enumerate(classes):
+            counted = zip(self.prob[c, strongest].tolist(), factors, strict=True)
+            columns[str(label)] = [Worked(p, "", of[c].count) for p, of in counted]
+        return columns
 
     def _strongest(self) -> NDArray[np.intp]:
         """Return the positions of the 20 kept words whose probabilities differ most between the classes."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from countwise._typing import Floats
 from countwise.base.generative import class_prior
+from countwise.base.protocol import write_tables
 from countwise.base.row_model import encode_finite
 from countwise.base.tally_model import TallyModel, check_tallies, rows_as_given
 from countwise.base.term import Term, blank_tallies, derive, derive_checked
@@ -101,6 +102,7 @@ class NetworkModel(TallyModel):
 
     _class_is_node = False  # whether the target is a node
     cpts = None  # CPTs that were specified by hand
+    write_tables = write_tables
 
     # -- implemented by subclasses -------------------------------------------------------
 
@@ -754,7 +756,9 @@ class NetworkModel(TallyModel):
         no         0.9        0.1
         yes        0.2        0.8
         """
-        return inspection.cpt_grid(self._net(), name)
+        net = self._net()
+        given = not isinstance(name, str) or name in (self.cpts or ())
+        return inspection.cpt_grid(net, name, None if given else getattr(self, "tallies_", {}).get(name))
 
     def explain_arc(self, parent: str, child: str) -> Grid:
         """Explain why the structure search included an arc between two nodes or not.

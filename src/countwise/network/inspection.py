@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from countwise._typing import Floats
 from countwise.data.attributes import Nominal, Numeric
@@ -21,7 +22,7 @@ from countwise.network.net import Net, evidence_text
 from countwise.network.search.constraints import FoundStructure
 from countwise.tallies import Counts
 from countwise.working import Account, Grid, Section
-from countwise.working.numbers import number, percent
+from countwise.working.numbers import Worked, number, percent
 
 __all__ = ["arc_lines", "arc_reasons", "cpt_grid", "explaining_away", "independence_test", "sensitivity_grid"]
 
@@ -36,15 +37,22 @@ def arc_lines(graph: Graph) -> list[str]:
     return [f"{name} ← {', '.join(above)}" if above else name for name, above in graph.parents.items()]
 
 
-def cpt_grid(net: Net, name: str) -> Grid:
-    """Return P(node | parents): one row for each combination of the parents' values."""
+def cpt_grid(net: Net, name: str, counts: Any = None) -> Grid:
+    """Return P(node | parents): one row for each combination of the parents' values.
+
+    `counts` is the tally of the node and its parents from which the CPT was estimated; None without one.
+    """
     (name,) = net.graph.known([name])
     above = net.numbers.nominal_parents(name) if name not in net.tables else net.graph.parents[name]
     cases = list(itertools.product(*(net.values(p) for p in above)))
     columns: dict[str, list[Any]] = {p: [case[i] for case in cases] for i, p in enumerate(above)}
     if name in net.tables:
-        rows = net.tables[name].reshape(len(cases), -1)
-        return Grid(columns | {f"{name} = {v}": rows[:, j].tolist() for j, v in enumerate(net.values(name))})
+        rows = net.tables[name].reshape(len(cases), -1).tolist()
+        found = _counts_of(counts, [*above, name], net.tables[name].shape)
+        if found is not None:
+            counted = found.reshape(len(cases), -1).tolist()
+            rows = [[Worked(p, "", n) for p, n in zip(*row, strict=True)] for row in zip(rows, counted, strict=True)]
+        return Grid(columns | {f"{name} = {v}": [row[j] for row in rows] for j, v in enumerate(net.values(name))})
     line = net.densities[name]
     if isinstance(line, LinearDensity):
         columns["intercept" if line.numbers else "mean"] = line.intercept.tolist()
@@ -54,6 +62,15 @@ def cpt_grid(net: Net, name: str) -> Grid:
     if not isinstance(net.attributes[name], Numeric):
         return Grid(shown)
     return Grid({**columns, **{k: v for i, (k, v) in enumerate(shown.items()) if i or not above}})
+
+
+def _counts_of(tally: Any, names: Sequence[str], shape: tuple[int, ...]) -> NDArray[Any] | None:
+    """Return the counts of a tally with its axes in the order of the names; None if it counts something else."""
+    axes = [a.name for a in tally.axes] if isinstance(tally, Counts) else []
+    if sorted(axes) != sorted(names):
+        return None
+    table = tally.table.transpose([axes.index(name) for name in names])
+    return table if table.shape == shape else None
 
 
 def arc_reasons(graph: Graph, found: FoundStructure | None, parent: str, child: str, structure: str) -> Grid:

@@ -10,6 +10,7 @@ import numpy as np
 
 from countwise._typing import Floats
 from countwise.base.generative import GenerativeClassifier
+from countwise.base.protocol import write_tables
 from countwise.base.row_model import encode_finite
 from countwise.base.tally_model import TallyModel
 from countwise.base.term import Term, derive, numeric_and_nominal
@@ -237,6 +238,8 @@ class ParzenDensity(TallyModel):
     cv: Any = 10
     types: Any = None
     unseen: str = "ignore"
+
+    write_tables = write_tables
 
     # -- fitting ---------------------------------------------------------------------
 

@@ -32,7 +32,7 @@ def counted(n: int, what: str) -> str:
 
 
 class Worked(float):
-    """A float that prints together with its derivation, such as ``3/5 = 0.6``.
+    """A float that prints together with its derivation, such as ``3/5 = 0.6``, and knows the count in its numerator.
 
     Examples
     --------
@@ -43,15 +43,16 @@ class Worked(float):
     """
 
     text: str
+    count: float | None
 
-    def __new__(cls, value: float, text: str) -> Self:
-        """Create the number with the text of its derivation."""
+    def __new__(cls, value: float, text: str, count: float | None = None) -> Self:
+        """Create the number with the text of its derivation and, for a relative frequency, its count."""
         made = super().__new__(cls, value)
-        made.text = text
+        made.text, made.count = text, count
         return made
 
-    def __getnewargs__(self) -> tuple[float, str]:  # type: ignore[override]
-        return float(self), self.text
+    def __getnewargs__(self) -> tuple[float, str, float | None]:  # type: ignore[override]
+        return float(self), self.text, self.count
 
     def __str__(self) -> str:
         return f"{self.text} = {number(self)}" if self.text else number(self)
