@@ -170,7 +170,7 @@ def _csv(tables: Mapping[str, Mapping[str, list[Any]]], *, one: bool) -> str:
 
 def _labels(table: Mapping[str, list[Any]]) -> list[str]:
     """Return the columns of text at the left of a table that has others, which name its rows."""
-    found = []
+    found: list[str] = []
     for name, cells in table.items():
         if not all(isinstance(cell, str) for cell in cells):
             return found
