@@ -11,6 +11,8 @@ import pytest
 
 import countwise as cw
 from countwise import BayesNetworkClassifier, NaiveBayesClassifier, TreeClassifier, TreeRegressor, samples
+from countwise.evaluation import paired_test
+from countwise.feature_selection import FilterSelector, attribute_scores, contingency_table, threshold_gains
 from countwise.working import Formula, Grid, Section
 from countwise.working.latex import formula_latex
 from countwise.working.numbers import Worked
@@ -95,11 +97,30 @@ def _pictures() -> dict[str, str]:
     return {**{name: model.latex(WIDTH) for name, model in trees.items()}, "a table": table.latex(WIDTH)}
 
 
+def _reports() -> dict[str, str]:
+    """Return the LaTeX of what is not the working of a prediction."""
+    penguins, tennis, weather = (samples.load(name) for name in ("penguins", "tennis", "weather"))
+    learners = (NaiveBayesClassifier(), TreeClassifier())
+    scores = [cw.cross_validate(learner, tennis.X, tennis.y, cv=7) for learner in learners]
+    numeric = {name: weather.frame[name] for name in ("temperature", "humidity")}
+    selection = FilterSelector("cfs", k=2).fit(tennis.X, tennis.y)
+    found = {
+        "a contingency table": contingency_table(tennis.frame, "play", column="outlook"),
+        "thresholds": threshold_gains(weather.frame, "play", column="temperature"),
+        "scores of attributes": attribute_scores(penguins.frame, "species"),
+        "a selection of columns": selection.explain(),
+        "a paired test": paired_test(*scores).explain(),
+        "the answer to a query": BayesNetworkClassifier("tan").fit(tennis.frame, "play").query("outlook"),
+        "the logistic form": cw.DiscriminantClassifier().fit(numeric, weather.y).logistic_form(),
+    }
+    return {name: report.latex(WIDTH) for name, report in found.items()}
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_latex_of_every_learner_compiles_and_fits_a_frame(engine, tmp_path):
     if shutil.which(engine) is None:
         pytest.skip(f"needs {engine}")
-    parts = {**_workings(), **_pictures()}
+    parts = {**_workings(), **_pictures(), **_reports()}
     frames = [
         f"\\begin{{frame}}[allowframebreaks=0.85]{{{name}}}\n{body}\n\\end{{frame}}" for name, body in parts.items()
     ]

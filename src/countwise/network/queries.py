@@ -115,12 +115,12 @@ class QueryAnswer(dict[Any, float]):
         >>> from countwise import BayesNetwork
         >>> print(BayesNetwork().add_node("rain", ["no", "yes"], [0.8, 0.2]).query("rain").latex())
         \noindent\textbf{P(rain)}\par\nopagebreak
-        \begingroup\centering\renewcommand{\arraystretch}{1.1}\medskip
+        \begingroup\centering\renewcommand{\arraystretch}{1.1}\smallskip
         \(\begin{array}{ll}
           \text{value} & \text{probability} \\ \hline
           \text{no} & 0.8 \\
           \text{yes} & 0.2
-        \end{array}\)\par\medskip\endgroup
+        \end{array}\)\par\smallskip\endgroup
         """
         values, probabilities = zip(*self._rows(), strict=True)
         notes = (self._note(),) if self._note() else ()

@@ -206,12 +206,12 @@ class Grid(Mapping[str, list[Any]]):
         --------
         >>> from countwise.working import Grid
         >>> print(Grid({"wind": ["north", "east"], "n": [3, 4]}).latex())
-        \begingroup\centering\renewcommand{\arraystretch}{1.1}\medskip
+        \begingroup\centering\renewcommand{\arraystretch}{1.1}\smallskip
         \(\begin{array}{lr}
           \text{wind} & \text{n} \\ \hline
           \text{north} & 3 \\
           \text{east} & 4
-        \end{array}\)\par\medskip\endgroup
+        \end{array}\)\par\smallskip\endgroup
         """
         from countwise.working.latex import grid_latex
 

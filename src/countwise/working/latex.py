@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import chain, groupby
+from math import ceil
 from typing import Any
 
 from countwise.errors import printable
@@ -161,22 +162,25 @@ def lines_latex(lines: Sequence[str], width: int | None = None) -> list[str]:
         if not formula:
             shown += [rf"\noindent {escaped(line)}\par" for line in group]
             continue
-        texts = [formula_latex(line, width) for line in group]
-        if len(texts) == 1:
-            shown.append(f"\\[\n{texts[0]}\n\\]")
-        else:
-            shown.append(_aligned([f"& {text}" for text in texts]))
+        formulas = [_formula_lines(line, width) for line in group]
+        for page in _pages(formulas, _LINES_OF_A_FRAME if width else sum(map(len, formulas))):
+            shown.append(_aligned([f"& {text}" for text in page]) if len(page) > 1 else f"\\[\n{page[0]}\n\\]")
     return shown
+
+
+def _formula_lines(text: str, width: int | None) -> list[str]:
+    """Return the lines of a formula, which is broken before operators if it is wider than `width` characters."""
+    parts = parts_of(text)
+    first, *more = map(_joined, [parts] if width is None else _broken(parts, width - 4))
+    return [first, *(rf"\quad {line}" for line in more)]
 
 
 def formula_latex(text: str, width: int | None = None) -> str:
     """Return a formula as mathematics, on several lines if it is wider than `width` characters."""
-    parts = parts_of(text)
-    lines = [parts] if width is None else _broken(parts, width - 4)
-    first, *more = map(_joined, lines)
+    first, *more = _formula_lines(text, width)
     if not more:
         return first
-    below = " \\\\\n".join(f"    & \\quad {line}" for line in more)
+    below = " \\\\\n".join(f"    & {line}" for line in more)
     return f"\\begin{{aligned}}[t]\n    & {first} \\\\\n{below}\n  \\end{{aligned}}"
 
 
@@ -220,7 +224,7 @@ def _arrays(
 ) -> str:
     """Return some columns of a table as arrays of so many rows that a page can hold them."""
     align = "".join("r" if all(type(cell) in (int, float) for cell in grid[name]) else "l" for name in names)
-    over = 0.0
+    over, high = 0.0, [1] * (grid.n_rows + 1)  # high: the lines of each row
     if width is not None:
         texts = {name for name in names if all(isinstance(c, str) and not isinstance(c, Formula) for c in grid[name])}
         room = {name: wide[name] for name in names}
@@ -233,13 +237,18 @@ def _arrays(
         columns = columns | {
             name: [columns[name][0], *(_paragraph(c, broken[name]) for c in grid[name])] for name in broken
         }
+        for name, cm in broken.items():
+            high = [1, *(max(h, ceil(len(c) * LETTER / cm)) for h, c in zip(high[1:], grid[name], strict=True))]
     lines = [" & ".join(columns[name][i].latex for name in names) for i in range(grid.n_rows + 1)]
     most = _ROWS if width is None else _ROWS_OF_A_FRAME
-    starts = range(1, len(lines), most)
-    return "\n".join(_array(align, lines[0], lines[start : start + most], small=over > 0) for start in starts)
+    pieces = _pages([[line] + [""] * (h - 1) for line, h in zip(lines[1:], high[1:], strict=True)], most)
+    tables = [[line for line in piece if line] for piece in pieces]
+    return "\n".join(_array(align, lines[0], table, small=over > 0) for table in tables if table)
 
 
 def _paragraph(text: str, wide: float) -> Part:
+    if not text:
+        return Part("", 0)
     return Part(rf"\parbox[t]{{{wide:.1f}cm}}{{\raggedright {escaped(text)}\strut}}", 0)
 
 
@@ -252,7 +261,7 @@ def _array(align: str, head: str, rows: list[str], *, small: bool) -> str:
     if small:
         table = f"\\resizebox{{\\linewidth}}{{!}}{{{table}}}"
     # a paragraph: a page ends before or after it, but not behind the title above
-    return f"\\begingroup\\centering{taller}\\medskip\n{table}\\par\\medskip\\endgroup"
+    return f"\\begingroup\\centering{taller}\\smallskip\n{table}\\par\\smallskip\\endgroup"
 
 
 def _named(name: str) -> Part:
