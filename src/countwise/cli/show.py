@@ -28,6 +28,7 @@ _MOST = 200  # most tables to show
 @json_option
 @click.option("--rules", is_flag=True, help="Show a tree as if-then rules.")
 @click.option("--sql", is_flag=True, help="Show a tree as an SQL expression.")
+@click.option("--splits", is_flag=True, help="Show the candidate splits of each node of a tree, with their gains.")
 @click.option("--svg", default=None, metavar="FILE", help="Write a drawing of a tree or a network.")
 @click.option(
     "--depth", default=None, type=click.IntRange(min=0), metavar="N", help="Largest depth to which a tree is shown."
@@ -42,6 +43,7 @@ def command(
     as_json: bool,
     rules: bool,
     sql: bool,
+    splits: bool,
     svg: str | None,
     depth: int | None,
     output: str | None,
@@ -59,6 +61,7 @@ def command(
       countwise show weather.json outlook --unsmoothed
       countwise show weather.json -o counts.xlsx
       countwise show tree.json --rules
+      countwise show tree.json --splits --depth 1
       countwise show net.json --svg net.svg
     """
     from countwise.modelfile import load
@@ -67,12 +70,14 @@ def command(
     fitted = network_from(model) if model.lower().endswith(".bif") else load(model)
     word = KINDS[kind_of(fitted) or "Network"].word
     tree, network = word in ("tree", "regression-tree"), word in ("net", "network")
-    if not tree and (sql or depth is not None or (rules and word != "rules")):
-        raise click.UsageError("--rules, --sql and --depth can be used only with trees.")
+    if not tree and (sql or splits or depth is not None or (rules and word != "rules")):
+        raise click.UsageError("--rules, --sql, --splits and --depth can be used only with trees.")
+    if sum((rules, sql, splits, svg is not None)) > 1:
+        raise click.UsageError("Use only one of --rules, --sql, --splits and --svg.")
     if unsmoothed and (not attribute or not hasattr(fitted, "table")):
         raise click.UsageError("--unsmoothed needs ATTRIBUTE, and a model with a table for each attribute.")
     if output:
-        if as_json or rules or sql or svg or depth is not None or unsmoothed:
+        if as_json or rules or sql or splits or svg or depth is not None or unsmoothed:
             raise click.UsageError("-o can be used only with MODEL and ATTRIBUTE; it writes tables.")
         refuse_same(output, [model])
         fitted.write_tables(output, attribute)
@@ -84,7 +89,10 @@ def command(
     elif tree or word == "rules":
         if attribute:
             raise click.UsageError("ATTRIBUTE cannot be used with trees and rules.")
-        _show_tree(fitted, as_json, rules, sql, depth, tree)
+        if splits:
+            _show_working(fitted.split_report(max_depth=depth), as_json)
+        else:
+            _show_tree(fitted, as_json, rules, sql, depth, tree)
     else:
         _show_tables(fitted, as_json, attribute, word, unsmoothed)
 
@@ -96,6 +104,13 @@ def _draw(fitted: Any, svg: str, depth: int | None, tree: bool) -> None:
     with output_file(svg) as out:
         out.write(draw_tree(fitted, max_depth=depth) if tree else draw_network(fitted))
     echo(f"Written to {svg}", err=svg == "-")
+
+
+def _show_working(working: Any, as_json: bool) -> None:
+    if as_json:
+        echo_json(working.to_dict())
+    else:
+        echo(working.text(terminal_width()))
 
 
 def _show_tree(fitted: Any, as_json: bool, rules: bool, sql: bool, depth: int | None, tree: bool) -> None:

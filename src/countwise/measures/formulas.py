@@ -28,6 +28,7 @@ __all__ = [
     "gain_formula",
     "gain_ratio_formula",
     "gini_formula",
+    "mean_formula",
     "mutual_information_formula",
     "pmi_formula",
     "sd_reduction_formula",
@@ -72,11 +73,13 @@ def gini_formula(counts: NDArray[Any], name: str = "Gini") -> Formula:
     return Formula(f"{name} = {terms} = {number(gini(np.asarray(counts)))}")
 
 
-def gain_formula(counts: NDArray[Any], name: str = "gain", measure: str = "entropy", missing: float = 0.0) -> Formula:
+def gain_formula(
+    counts: NDArray[Any], name: str = "gain", measure: str = "entropy", missing: float = 0.0, *, tried: int = 0
+) -> Formula:
     """Return the decrease of the impurity of the class by the rows of a table (values, classes), written out.
 
     The measure is 'entropy' (information gain) or 'gini'. With rows whose value is missing, the gain is multiplied by
-    the proportion of the other rows.
+    the proportion of the other rows. For the best of several thresholds, log₂(tried)/n is subtracted as in C4.5.
 
     Examples
     --------
@@ -88,11 +91,13 @@ def gain_formula(counts: NDArray[Any], name: str = "gain", measure: str = "entro
     'gain(humidity) = 0.459184 - (7/14)·0.489796 - (7/14)·0.244898 = 0.0918367'
     >>> gain_formula(np.array([[3, 4], [6, 0]]), "gain(humidity)", missing=1)
     'gain(humidity) = (13/14)·(0.890492 - (7/13)·0.985228 - (6/13)·0) = 0.334271'
+    >>> gain_formula(np.array([[1, 6], [4, 3]]), "gain(humidity)", tried=10)
+    'gain(humidity) = 0.940286 - (7/14)·0.591673 - (7/14)·0.985228 - log2(10)/14 = -0.0854451'
     """
     impurity, gain = _OF[measure]
     table = np.asarray(counts)
     whole, parts = impurity(table.sum(axis=-2)), impurity(table, axis=-1)
-    return _reduction(name, whole, table.sum(axis=-1), parts, gain(table), missing)
+    return _reduction(name, whole, table.sum(axis=-1), parts, gain(table), missing, tried)
 
 
 def gain_ratio_formula(gain: float, split: float, name: str = "gain ratio") -> Formula:
@@ -204,6 +209,20 @@ def sum_formula(terms: Iterable[str], value: float, name: str) -> Formula:
     return Formula(f"{name} = {total}" if body in ("", total) else f"{name} = {body} = {total}")
 
 
+def mean_formula(values: NDArray[Any], name: str = "mean") -> Formula:
+    """Return the mean of values written out; values beyond the first twelve are left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise.measures import mean_formula
+    >>> mean_formula(np.array([0.25, 0.5]), "average gain")
+    'average gain = (0.25 + 0.5)/2 = 0.375'
+    """
+    terms = _joined((number(float(x) + 0.0) for x in values), " + ")
+    return Formula(f"{name} = ({terms})/{len(values)} = {number(float(np.mean(values)) + 0.0)}")
+
+
 def sd_reduction_formula(
     n: NDArray[Any],
     mean: NDArray[Any],
@@ -235,15 +254,19 @@ def sd_reduction_formula(
     return _reduction(name, np.sqrt(whole), n, np.sqrt(parts), sd_reduction(n, mean, m2), missing)
 
 
-def _reduction(name: str, whole: Any, n: Any, parts: Any, value: Any, missing: float) -> Formula:
-    """Return whole - Σ (n_v/n)·part_v, without parts of weight 0."""
+def _reduction(name: str, whole: Any, n: Any, parts: Any, value: Any, missing: float, tried: int = 0) -> Formula:
+    """Return whole - Σ (n_v/n)·part_v, without parts of weight 0; a difference of rounding errors is 0."""
     total = float(n.sum())
     kept = [(float(a), float(b)) for a, b in zip(n, parts, strict=True) if a > 0]
     terms = (f"({number(a)}/{number(total)})·{number(b + 0.0)}" for a, b in kept)
-    body, value = _joined((number(float(whole) + 0.0), *terms), " - "), float(value)
+    body = _joined((number(float(whole) + 0.0), *terms), " - ")
+    value = float(value) if abs(value) > 1e-12 * whole else 0.0
     if missing > 0:
         known = total / (total + missing)
         body, value = f"({number(total)}/{number(total + missing)})·({body})", known * value
+    if tried > 1:
+        body += f" - log2({tried})/{number(total + missing)}"
+        value -= float(np.log2(tried)) / (total + missing)
     return Formula(f"{name} = {body} = {number(value + 0.0)}")
 
 

@@ -37,7 +37,7 @@ from countwise.tree.nodes import Landing, Tree
 from countwise.tree.pruning import check_pruning, grown_and_pruned, needs_no_rows
 from countwise.tree.rules import RuleSet, rules_of
 from countwise.tree.scoring import choices_of
-from countwise.tree.working import TreeWorking, drawn
+from countwise.tree.working import SplitWorking, TreeWorking, drawn
 from countwise.working import Account, Grid
 from countwise.working.grid import shown
 from countwise.working.numbers import number
@@ -336,6 +336,11 @@ class TreeModel(FeatureModel):
              temperature  each value  0.0292226
              humidity     each value  0.151836
              wind         each value  0.048127
+          entropy = -(5/14)·log2(5/14) - (9/14)·log2(9/14) = 0.940286
+          gain(outlook) = 0.940286 - (4/14)·0 - (5/14)·0.970951 - (5/14)·0.970951 = 0.24675
+          gain(temperature) = 0.940286 - (4/14)·0.811278 - (4/14)·1 - (6/14)·0.918296 = 0.0292226
+          gain(humidity) = 0.940286 - (7/14)·0.985228 - (7/14)·0.591673 = 0.151836
+          gain(wind) = 0.940286 - (6/14)·1 - (8/14)·0.811278 = 0.048127
           outlook = Sunny
         <BLANKLINE>
         5 rows where outlook = Sunny: 3 No, 2 Yes; entropy 0.970951
@@ -344,6 +349,10 @@ class TreeModel(FeatureModel):
              temperature  each value  0.570951
           ▶  humidity     each value  0.970951
              wind         each value  0.0199731
+          entropy = -(3/5)·log2(3/5) - (2/5)·log2(2/5) = 0.970951
+          gain(temperature) = 0.970951 - (1/5)·0 - (2/5)·0 - (2/5)·1 = 0.570951
+          gain(humidity) = 0.970951 - (3/5)·0 - (2/5)·0 = 0.970951
+          gain(wind) = 0.970951 - (2/5)·1 - (3/5)·0.918296 = 0.0199731
           humidity = High
         <BLANKLINE>
         Leaf
@@ -351,7 +360,63 @@ class TreeModel(FeatureModel):
              3   3    0      1       0
         """
         table = self._row(X, row)
-        return TreeWorking(self, table, self._landing(table)).account()
+        return TreeWorking(self, table, self._landing(table)).prediction()
+
+    def split_report(self, *, max_depth: int | None = None) -> Account:
+        """Return the candidate splits of each node, with their gains written out.
+
+        A rule for missing values is part of the formulas: with ``missing="fractions"``, a gain is multiplied by the
+        proportion of the rows whose value is known.
+
+        Parameters
+        ----------
+        max_depth : int or None, default=None
+            Show the nodes above this depth; the root has depth 0. None shows the first 20 nodes.
+
+        Returns
+        -------
+        Account
+            A section for each inner node, breadth first. `value` is the number of inner nodes. Gains are written out
+            in the upper part of large trees, and for splits with at most 50 branches.
+
+        See Also
+        --------
+        explain : The splits on the path of one row.
+        countwise.feature_selection.threshold_gains : The gain of every threshold of a numeric attribute.
+
+        Examples
+        --------
+        >>> from countwise import TreeClassifier, samples
+        >>> tennis = samples.load("tennis")
+        >>> print(TreeClassifier("gain_ratio").fit(tennis.frame, "play").split_report(max_depth=1))
+        play: 3 splits by gain ratio
+        <BLANKLINE>
+        All 14 rows: 5 No, 9 Yes; entropy 0.940286
+             attribute    split            gain  split information  gain ratio
+          ▶  outlook      each value  0.24675             1.57741    0.156428
+             temperature  each value  0.0292226           1.55666    0.0187726
+             humidity     each value  0.151836            1          0.151836
+             wind         each value  0.048127            0.985228   0.0488486
+          entropy = -(5/14)·log2(5/14) - (9/14)·log2(9/14) = 0.940286
+          gain(outlook) = 0.940286 - (4/14)·0 - (5/14)·0.970951 - (5/14)·0.970951 = 0.24675
+          split information(outlook) = -(4/14)·log2(4/14) - (5/14)·log2(5/14) - (5/14)·log2(5/14) = 1.57741
+          gain ratio(outlook) = 0.24675/1.57741 = 0.156428
+          gain(temperature) = 0.940286 - (4/14)·0.811278 - (4/14)·1 - (6/14)·0.918296 = 0.0292226
+          split information(temperature) = -(4/14)·log2(4/14) - (4/14)·log2(4/14) - (6/14)·log2(6/14) = 1.55666
+          gain ratio(temperature) = 0.0292226/1.55666 = 0.0187726
+          gain(humidity) = 0.940286 - (7/14)·0.985228 - (7/14)·0.591673 = 0.151836
+          split information(humidity) = -(7/14)·log2(7/14) - (7/14)·log2(7/14) = 1
+          gain ratio(humidity) = 0.151836/1 = 0.151836
+          gain(wind) = 0.940286 - (6/14)·1 - (8/14)·0.811278 = 0.048127
+          split information(wind) = -(6/14)·log2(6/14) - (8/14)·log2(8/14) = 0.985228
+          gain ratio(wind) = 0.048127/0.985228 = 0.0488486
+          average gain = (0.24675 + 0.0292226 + 0.151836 + 0.048127)/4 = 0.118984
+        <BLANKLINE>
+        Note: 2 more splits further down are not shown.
+        """
+        self._check_fitted()
+        check_number("max_depth", max_depth, 0, none=True, whole=True)
+        return SplitWorking(self).account(max_depth)
 
     @property
     def feature_importances_(self) -> Floats:

@@ -22,10 +22,12 @@ Tests = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[An
 
 _DTYPES: dict[str, Any] = {  # dtype of each field
     **dict.fromkeys(("attribute", "groups", "missing", "children", "parent", "searched"), np.int32),
+    **dict.fromkeys(("branch_nodes", "branch_attributes"), np.int32),
     **dict.fromkeys(("limit_starts", "group_starts"), np.int64),
-    **dict.fromkeys(("limits", "cells", "search_results"), np.float64),
+    **dict.fromkeys(("limits", "cells", "search_results", "branch_cells"), np.float64),
 }
 _LARGEST = 1e150  # numbers above it cannot be squared
+_BRANCHES = ("branch_nodes", "branch_attributes", "branch_cells")
 _FILE_NAMES = {"searched": "looked", "search_results": "offered"}  # names in model files, where they differ
 
 
@@ -79,6 +81,9 @@ class Tree:
     cells: Floats  # weight of each class; for a numeric target: weight, mean and sum of squared deviations
     searched: NDArray[np.int32]  # nodes for which a split was searched, ascending; some of them became leaves
     search_results: Floats  # (3, searched, attributes): gain (NaN for no split), score, threshold
+    branch_nodes: NDArray[np.int32]  # the node of each branch of candidate splits, in the upper part of the tree
+    branch_attributes: NDArray[np.int32]  # its attribute
+    branch_cells: Floats  # its cells, as in `cells`; without the rows with missing values that follow every branch
 
     def __len__(self) -> int:
         return len(self.attribute)
@@ -119,6 +124,11 @@ class Tree:
         if at < len(self.searched) and self.searched[at] == k:
             return NodeCandidates(*self.search_results[:, at])
         return NodeCandidates(*np.full((3, self.search_results.shape[2]), np.nan))
+
+    def branches_of(self, k: int, j: int) -> Floats | None:
+        """Return the cells of the branches of the candidate split of a node by an attribute; None if not kept."""
+        mine = (self.branch_nodes == k) & (self.branch_attributes == j)
+        return self.branch_cells[mine] if mine.any() else None
 
     @property
     def leaves(self) -> Indices:
@@ -197,7 +207,7 @@ class Tree:
         tests = NodeTests(len(kept))
         limits, groups = ([of(k) for k in inner.tolist()] for of in (self.limits_of, self.groups_of))
         tests.put(number[inner], self.attribute[inner], limits, groups, self.missing[inner])
-        remaining = ~gone[self.searched]
+        remaining, branches = ~gone[self.searched], ~gone[self.branch_nodes]
         return Tree(
             *tests.flat(),
             children=np.where(leaf, 0, number[self.children[kept]]).astype(np.int32),
@@ -205,6 +215,9 @@ class Tree:
             cells=self.cells[kept],
             searched=number[self.searched[remaining]].astype(np.int32),
             search_results=self.search_results[:, remaining],
+            branch_nodes=number[self.branch_nodes[branches]].astype(np.int32),
+            branch_attributes=self.branch_attributes[branches],
+            branch_cells=self.branch_cells[branches],
         )
 
     def fractions(self, weights: Floats) -> Floats:
@@ -250,9 +263,13 @@ class Tree:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], n_attributes: int) -> Tree:
         """Create a tree from the result of `to_dict`, and check its consistency."""
-        parts = {name: _array(data[_FILE_NAMES.get(name, name)], name) for name in _DTYPES}
+        names = {name: _FILE_NAMES.get(name, name) for name in _DTYPES}
+        older = not any(name in data for name in _BRANCHES)  # a file of a version without branches of candidates
+        parts = {name: _array([] if older and name in _BRANCHES else data[key], name) for name, key in names.items()}
         shape = 3, len(parts["searched"]), n_attributes  # also without searched nodes or attributes
         parts["search_results"] = parts["search_results"].reshape(shape)
+        if not len(parts["branch_nodes"]):
+            parts["branch_cells"] = np.empty((0, parts["cells"].shape[1]))
         tree = cls(**parts)
         _check(tree, n_attributes)
         return tree
@@ -270,6 +287,9 @@ class Tree:
             extreme = np.abs(self.search_results[:2]) > (4 * _LARGEST**2 if numeric else 1e100)
         if extreme.any():
             raise ValueError("the gain or the score of a split is impossible")
+        inside = self.branch_cells[:, [0, 2]] if numeric else self.branch_cells
+        if (inside < 0).any() or (np.abs(self.branch_cells) > _LARGEST**2).any():
+            raise ValueError("a branch of a candidate split has negative or impossible counts")
         means = self.cells[:, 1] if numeric else np.empty(0)
         if (np.abs(means) > _LARGEST).any() or (np.abs(below - weights)[inner] > tolerance).any():
             raise ValueError("the counts of a node are not the sums of those of its branches")
@@ -278,8 +298,8 @@ class Tree:
 def _array(data: Any, name: str) -> NDArray[Any]:
     """Return a field of a tree from a file as an array."""
     floats = _DTYPES[name] is np.float64
-    depth = {"cells": 2, "search_results": 3}.get(name, 1)
-    if name == "search_results" and not any(map(len, data)):
+    depth = {"cells": 2, "branch_cells": 2, "search_results": 3}.get(name, 1)
+    if name in ("search_results", "branch_cells") and not any(map(len, data)):
         return np.empty(0)
     limits = {} if floats else {"least": -1, "most": 2**31 - 1}
     missing = name == "search_results"
@@ -345,6 +365,12 @@ def _check(tree: Tree, n_attributes: int) -> None:
         and tree.search_results.shape == (3, len(tree.searched), n_attributes)
         and (np.diff(tree.searched, prepend=-1) > 0).all()
         and (tree.searched < n).all()
+        and tree.branch_nodes.shape == tree.branch_attributes.shape == tree.branch_cells.shape[:1]
+        and tree.branch_cells.ndim == 2
+        and tree.branch_cells.shape[1] == tree.cells.shape[-1]
+        and np.isfinite(tree.branch_cells).all()
+        and np.isin(tree.branch_nodes, tree.searched).all()
+        and ((tree.branch_attributes >= 0) & (tree.branch_attributes < n_attributes)).all()
         and tree.cells.ndim == 2
         and len(tree.cells) == n
         and np.isfinite(tree.cells).all()

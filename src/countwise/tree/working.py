@@ -9,17 +9,28 @@ import numpy as np
 
 from countwise.data.table import Table
 from countwise.distributions import smoothing_of
+from countwise.measures import (
+    entropy,
+    entropy_formula,
+    gain_formula,
+    gain_ratio_formula,
+    gini_formula,
+    mean_formula,
+    sd_reduction_formula,
+)
 from countwise.tree.conditions import condition_of, conditions_to, written_limit
 from countwise.tree.features import Feature, columns_of
 from countwise.tree.growth.criteria import Criterion
+from countwise.tree.growth.settings import growth_settings
 from countwise.tree.nodes import Landing, Tree, first_best
-from countwise.working import Account, Grid, Section
+from countwise.working import Account, Formula, Grid, Section
 from countwise.working.numbers import cell, number, percent
 
-__all__ = ["TreeWorking", "drawn"]
+__all__ = ["SplitWorking", "TreeWorking", "drawn"]
 
 _MOST_NODES, _MOST_CANDIDATES, _MOST_LEAVES, _MOST_CLASSES = 20, 15, 20, 6
 _MOST_INDENTATION = 10_000_000  # characters of indentation in a drawing, over all lines
+_REDUCTIONS = {"sd": "SD reduction", "variance": "variance reduction"}
 _STRATEGIES = {"multiway": "each value", "one_vs_rest": "one against the rest", "subset": "two groups"}
 
 
@@ -67,44 +78,31 @@ def _drawable_depth(tree: Tree) -> int | None:
     return int(np.searchsorted(characters, _MOST_INDENTATION, side="right")) - 1
 
 
-class TreeWorking:
-    """Working of the prediction of one row."""
+class SplitWorking:
+    """Working of the splits of a tree: the candidates of each node, with their gains written out."""
 
-    def __init__(self, model: Any, table: Table, landing: Landing) -> None:
+    def __init__(self, model: Any) -> None:
         self.model, self.tree, self.features = model, model.tree_, model._features
-        self.table, self.landing = table, landing
-        self.fractions = np.ones(len(landing.leaves)) if landing.fractions is None else landing.fractions
-        self.passed = self.tree.passed(landing.leaves.tolist())
         self.target = model.target_.name
         self.criterion = Criterion(model.criterion)
 
-    def account(self) -> Account:
-        """Return the prediction, a section for each node on the path, and one for the leaves."""
-        nodes = sorted(k for k in self.passed if self.tree.attribute[k] >= 0)
-        notes = self._notes()
-        if len(nodes) > _MOST_NODES:
-            notes.append(f"The row passes {len(nodes) - _MOST_NODES} more nodes further down, which are not shown.")
-        sections = [self._node(k) for k in nodes[:_MOST_NODES]]
-        title, value, posterior = self._prediction()
-        return Account(title, value, (*sections, self._leaves()), tuple(notes), posterior)
+    def account(self, max_depth: int | None) -> Account:
+        """Return a section for each inner node, breadth first."""
+        inner = np.flatnonzero(self.tree.attribute >= 0)
+        nodes = inner[:_MOST_NODES] if max_depth is None else inner[self.tree.depths[inner] < max_depth]
+        rest = len(inner) - len(nodes)
+        notes = (f"{rest} more splits further down are not shown.",) if rest else ()
+        answer = f"{self.target}: {len(inner)} split{'s' * (len(inner) != 1)} by {self._score()}"
+        sections = tuple(self.section(k, ()) for k in nodes.tolist())
+        return Account(answer, float(len(inner)), sections, (*notes, *self._remarks()))
 
-    def _prediction(self) -> tuple[str, float, dict[Any, float] | None]:
-        if self.criterion.numeric:
-            value = float(self.landing.blended(self.model._means)[0])
-            return f"{self.target} = {number(value)}.", value, None
-        proba = self.model._blended(self.landing)
-        p, best = proba[0], int(first_best(proba)[0])
-        classes = self.model.classes_.tolist()
-        certain = float(p[best]) == 1.0 and np.count_nonzero(p) == 1
-        title = f"{self.target} = {classes[best]} with probability {percent(float(p[best]), certain=certain)}."
-        return title, float(p[best]), dict(zip(classes, p.tolist(), strict=True))
+    def _score(self) -> str:
+        scores = {"gain": "information gain", "gain_ratio": "gain ratio", "gini": "decrease in Gini impurity"}
+        return scores.get(self.criterion.name) or _REDUCTIONS[self.criterion.name]
 
-    def _notes(self) -> list[str]:
-        notes = [
-            f"The value of {a.name!r} was never seen in training and is treated as missing."
-            for a in self.model.schema_.attributes
-            if hasattr(a, "unseen") and int(self.table[a.name][0]) == a.unseen
-        ]
+    def _remarks(self) -> list[str]:
+        """Return what is special about the search of splits."""
+        notes = []
         many_classes = not self.criterion.numeric and len(self.model.classes_) > 2
         if self.model.nominal == "subset" and (many_classes or self.criterion.name == "sd"):
             which = "values" if self.criterion.numeric else "more than eight values"
@@ -114,13 +112,65 @@ class TreeWorking:
             notes.append(f"Thresholds are the cut points between at most {most} bins; no others were tried.")
         return notes
 
-    # -- nodes -----------------------------------------------------------------------
-
-    def _node(self, k: int) -> Section:
+    def section(self, k: int, more: tuple[str, ...]) -> Section:
+        """Return the rows of a node, the candidate splits, their gains written out, and more lines."""
         where = " and ".join(map(str, conditions_to(self.tree, self.features, k)))
         n = number(float(self.model._node_weights[k]))
         rows = f"{n} rows where {where}" if k else f"All {n} rows"
-        return Section(f"{rows}: {self._contents(k)}", self._candidates(k), (self._branch_taken(k),))
+        order = self._compared(k)
+        lines = (self._impurity(k), *self._formulas(k, order), *more)
+        return Section(f"{rows}: {self._contents(k)}", self._candidates(k, order), lines)
+
+    def _impurity(self, k: int) -> Formula:
+        """Return the impurity of a node written out."""
+        cells = self.tree.cells[k]
+        if not self.criterion.numeric:
+            return gini_formula(cells, "Gini") if self.criterion.name == "gini" else entropy_formula(cells, "entropy")
+        value = float(self.criterion.at_nodes(cells[None])[0])
+        quotient = f"{number(float(cells[2]))}/{number(float(cells[0]))}"
+        if self.criterion.name == "variance":
+            return Formula(f"variance = {quotient} = {number(value)}")
+        return Formula(f"SD = sqrt({quotient}) = {number(value)}")
+
+    def _formulas(self, k: int, order: Sequence[int]) -> list[Formula]:
+        """Return the gain of each candidate written out; with the gain ratio, also the split information."""
+        gains, found = self.tree.candidates(k).gains, []
+        for j in order:
+            branches = self.tree.branches_of(k, j)
+            if branches is not None:
+                found += self._written(self.features[j].name, branches, float(self.model._node_weights[k]), gains[j])
+        if found and self.criterion.ratio:
+            found.append(self._average(gains))
+        return found
+
+    def _written(self, name: str, branches: Any, n: float, gain: float) -> list[Formula]:
+        """Return the gain of one candidate written out, given the cells of its branches."""
+        numeric = self.criterion.numeric
+        weights = branches[:, 0] if numeric else branches.sum(axis=1)
+        missing = n - float(weights.sum())
+        missing = missing if missing > 1e-9 * n else 0.0
+        if numeric:
+            what = _REDUCTIONS[self.criterion.name]
+            variance = self.criterion.name == "variance"
+            moments = branches[:, 0], branches[:, 1], branches[:, 2]
+            return [sd_reduction_formula(*moments, f"{what}({name})", variance=variance, missing=missing)]
+        if self.criterion.name == "gini":
+            return [gain_formula(branches, f"gain({name})", "gini", missing)]
+        known = float(self.criterion.gain(branches)) * float(weights.sum()) / n
+        tried = round(2 ** min((known - gain) * n, 60)) if self.model.threshold_cost else 0
+        found = [gain_formula(branches, f"gain({name})", missing=missing, tried=tried)]
+        if self.criterion.ratio:
+            sides = np.append(weights, missing)
+            found.append(entropy_formula(sides, f"split information({name})"))
+            found.append(gain_ratio_formula(float(gain), float(entropy(sides)), f"gain ratio({name})"))
+        return found
+
+    def _average(self, gains: Any) -> Formula:
+        """Return the average gain written out; only splits with at least this gain are compared (C4.5)."""
+        many = growth_settings(self.model).many_valued(self.features, float(self.model._node_weights[0]))
+        possible = ~np.isnan(gains)
+        counted = possible & ~many if (possible & ~many).any() else possible
+        return mean_formula(gains[counted], "average gain")
 
     def _contents(self, k: int) -> str:
         """Return the class counts (or mean) of a node and its impurity."""
@@ -142,28 +192,31 @@ class TreeWorking:
         return ", ".join(counts)
 
     def _shown(self) -> list[int]:
-        """Return the codes of the classes that are shown: the most probable ones."""
-        p = self.landing.blended(self.model._probabilities)[0]
-        return sorted(np.argsort(-p, kind="stable")[:_MOST_CLASSES].tolist())
+        """Return the codes of the classes that are shown: the most frequent ones."""
+        return _highest(self.tree.cells[0])
 
-    def _candidates(self, k: int) -> Grid:
+    def _compared(self, k: int) -> list[int]:
+        """Return the attributes whose candidate splits are shown: all, or those with the highest scores."""
+        scores, chosen = self.tree.candidates(k).scores, int(self.tree.attribute[k])
+        if len(scores) <= _MOST_CANDIDATES:
+            return list(range(len(scores)))
+        best = np.argsort(-np.nan_to_num(scores, nan=-1.0), kind="stable")[:_MOST_CANDIDATES]
+        return [int(j) for j in np.unique(np.append(best, chosen))]
+
+    def _candidates(self, k: int, order: Sequence[int]) -> Grid:
         """Return the table of candidate splits with their gains."""
         gains, scores, cuts = self.tree.candidates(k)
         chosen = int(self.tree.attribute[k])
-        order = np.arange(len(gains))
-        if len(order) > _MOST_CANDIDATES:
-            best = np.argsort(-np.nan_to_num(scores, nan=-1.0), kind="stable")[:_MOST_CANDIDATES]
-            order = np.unique(np.append(best, chosen))
         table: dict[str, list[Any]] = {
             "": ["▶" if j == chosen else "" for j in order],
             "attribute": [self.features[j].name for j in order],
             "split": [self._split(int(j), float(gains[j]), float(cuts[j])) for j in order],
-            "gain": gains[order].tolist(),
+            "gain": gains[list(order)].tolist(),
         }
         if self.criterion.ratio:
             with np.errstate(over="ignore"):
                 known = np.divide(gains, scores, out=np.full(len(gains), np.nan), where=scores > 0)
-            table |= {"split information": known[order].tolist(), "gain ratio": scores[order].tolist()}
+            table |= {"split information": known[list(order)].tolist(), "gain ratio": scores[list(order)].tolist()}
         return Grid(table)
 
     def _split(self, j: int, gain: float, cut: float) -> str:
@@ -177,6 +230,55 @@ class TreeWorking:
         if feature.ordinal:
             return "in order"
         return _STRATEGIES[self.model.nominal]
+
+
+def _highest(p: Any) -> list[int]:
+    return sorted(np.argsort(-p, kind="stable")[:_MOST_CLASSES].tolist())
+
+
+class TreeWorking(SplitWorking):
+    """Working of the prediction of one row."""
+
+    def __init__(self, model: Any, table: Table, landing: Landing) -> None:
+        super().__init__(model)
+        self.table, self.landing = table, landing
+        self.fractions = np.ones(len(landing.leaves)) if landing.fractions is None else landing.fractions
+        self.passed = self.tree.passed(landing.leaves.tolist())
+
+    def prediction(self) -> Account:
+        """Return the prediction, a section for each node on the path, and one for the leaves."""
+        nodes = sorted(k for k in self.passed if self.tree.attribute[k] >= 0)
+        notes = self._notes()
+        if len(nodes) > _MOST_NODES:
+            notes.append(f"The row passes {len(nodes) - _MOST_NODES} more nodes further down, which are not shown.")
+        sections = [self.section(k, (self._branch_taken(k),)) for k in nodes[:_MOST_NODES]]
+        title, value, posterior = self._prediction()
+        return Account(title, value, (*sections, self._leaves()), tuple(notes), posterior)
+
+    def _prediction(self) -> tuple[str, float, dict[Any, float] | None]:
+        if self.criterion.numeric:
+            value = float(self.landing.blended(self.model._means)[0])
+            return f"{self.target} = {number(value)}.", value, None
+        proba = self.model._blended(self.landing)
+        p, best = proba[0], int(first_best(proba)[0])
+        classes = self.model.classes_.tolist()
+        certain = float(p[best]) == 1.0 and np.count_nonzero(p) == 1
+        title = f"{self.target} = {classes[best]} with probability {percent(float(p[best]), certain=certain)}."
+        return title, float(p[best]), dict(zip(classes, p.tolist(), strict=True))
+
+    def _notes(self) -> list[str]:
+        notes = [
+            f"The value of {a.name!r} was never seen in training and is treated as missing."
+            for a in self.model.schema_.attributes
+            if hasattr(a, "unseen") and int(self.table[a.name][0]) == a.unseen
+        ]
+        return [*notes, *self._remarks()]
+
+    # -- nodes -----------------------------------------------------------------------
+
+    def _shown(self) -> list[int]:
+        """Return the codes of the classes that are shown: the most probable ones."""
+        return _highest(self.landing.blended(self.model._probabilities)[0])
 
     def _branch_taken(self, k: int) -> str:
         """Return the branch or branches that the row takes."""

@@ -27,6 +27,9 @@ __all__ = ["FEW", "Children", "ClassFactors", "Growth", "TableGrowth", "Training
 
 
 FEW = 1 << 12  # number of entries below which threads do not pay off
+_MOST_KEPT = 20_000  # numbers of a tree from which gains are written out
+_MOST_BRANCHES = 50  # branches of a split whose gain is written out
+_MOST_ENTRIES = 1 << 18  # instances of a level, times attributes, that are counted again for that
 ClassFactors = Callable[[Floats, Nominal], Floats]  # computes class weights from class counts
 
 
@@ -96,6 +99,8 @@ class Growth:
         self._parents: list[NDArray[Any]] = []
         self._splits: list[tuple[int, NDArray[Any], Splits]] = []
         self._searched: list[tuple[NDArray[Any], Floats]] = []
+        self._branches: list[tuple[Any, Any, Floats]] = []  # nodes, attributes, cells of the branches
+        self._kept = 0
 
     def _root(self) -> tuple[Floats, Floats | None]:
         """Return the cells of the root, and its mean for a numeric target."""
@@ -138,6 +143,8 @@ class Growth:
         """Split the nodes of a level; return the next level, or None if no node is open."""
         threads = 1 if level.n_entries < FEW else None
         self._prepare(level, threads)
+        needed = self._kept + 2 * level.cells.size * len(self.columns)
+        level.keeps_branches = level.n_entries * len(self.columns) <= _MOST_ENTRIES and needed <= _MOST_KEPT
         candidates = _kernels.over_items(self.columns, methodcaller("candidates", level), threads)
         chosen, results = self._choose(candidates, level)
         searched = self.open_nodes
@@ -146,6 +153,8 @@ class Growth:
             searched, results = searched[~pure], results[:, ~pure]
             chosen[pure] = -1
         self._searched.append((searched, results))
+        if level.keeps_branches:
+            self._keep_branches(candidates, level, np.isin(self.open_nodes, searched))
         used = np.unique(chosen).tolist()
         parts = [self.columns[c].splits(level, np.flatnonzero(chosen == c)) for c in used if c >= 0]
         return self._descend(level, Splits.joined(parts), threads) if parts else None
@@ -196,6 +205,24 @@ class Growth:
             return np.full(len(best), -1), results
         return np.where(equal.any(axis=1), column_of[np.argmax(equal, axis=1)], -1), results
 
+    def _keep_branches(self, candidates: Sequence[SplitCandidates], level: Level, searched: Flags) -> None:
+        """Remember the cells of the branches of the candidate splits, from which gains are written out."""
+        same_shape: dict[int, list[Any]] = {}  # number of branches: columns are handled together
+        for column, candidate in zip(self.columns, candidates, strict=True):
+            for nodes, cells in candidate.branches:
+                found = nodes, np.full(len(nodes), column.index, dtype=np.int32), candidate.gain[nodes], cells
+                same_shape.setdefault(cells.shape[1], []).append(found)
+        for parts in same_shape.values():
+            nodes, attributes, gains, cells = (np.concatenate(part) for part in zip(*parts, strict=True))
+            weights = self.criterion.weight(cells)
+            some = weights > 1e-12 * weights.sum(axis=1, keepdims=True)
+            written = searched[nodes] & ~np.isnan(gains) & (some.sum(axis=1) <= _MOST_BRANCHES)
+            at, branch = np.nonzero(some & written[:, None])
+            inside, centers = cells[at, branch], level.centers
+            inside = np.maximum(inside, 0.0) if centers is None else _as_moments(inside, centers[nodes[at]])
+            self._branches.append((self.open_nodes[nodes[at]].astype(np.int32), attributes[at], inside))
+            self._kept += inside.size
+
     def _correct(self, opened: Flags, cells: Floats, centers: Floats) -> None:
         """Replace the cells of the open children, because sums about other centers have rounding errors."""
         self._cells[-1][opened] = _as_moments(cells, centers)
@@ -210,7 +237,9 @@ class Growth:
         none = (np.empty(0, np.int64), np.empty((3, 0, len(self.many_valued))))
         of_nodes, of_results = zip(none, *self._searched, strict=True)
         searched, results = np.concatenate(of_nodes), np.concatenate(of_results, axis=1)
-        return Tree(*tests.flat(), children, parent.astype(np.int32), cells, searched.astype(np.int32), results)
+        of_tree = children, parent.astype(np.int32), cells, searched.astype(np.int32), results
+        nothing = np.empty(0, np.int32), np.empty(0, np.int32), cells[:0]
+        return Tree(*tests.flat(), *of_tree, *map(np.concatenate, zip(nothing, *self._branches, strict=True)))
 
 
 class TableGrowth(Growth):

@@ -109,6 +109,7 @@ class Level:
     criterion: Criterion = field(init=False)
     n_nodes: int = field(init=False)
     n_entries: int = field(init=False)  # number of instances at these nodes
+    keeps_branches: bool = field(init=False, default=False)  # whether candidates keep the cells of their branches
 
     def __post_init__(self) -> None:
         self.criterion, self.n_nodes, self.n_entries = self.settings.criterion, len(self.cells), 0
@@ -138,14 +139,24 @@ class Level:
             weights = criterion.weight(self.cells[nodes])
             gain = gain - np.log2(np.maximum(n_tried, 1)) / np.maximum(weights, 1e-300)
             gain = np.where(gain > 0, gain, np.nan)
+        every = np.arange(len(gain))
+        kept = [(every, self._with_missing(branches(), missing))] if self.keeps_branches else []
         if not criterion.ratio:
-            return SplitCandidates(gain, None, cut)
+            return SplitCandidates(gain, None, cut, kept)
         sides = criterion.weight(branches())
         if missing is not None and self.settings.missing == "majority":
             sides = _with_heaviest(sides, criterion.weight(missing), sides)
         elif missing is not None:
             sides = np.concatenate([sides, criterion.weight(missing)[:, None]], axis=1)
-        return SplitCandidates(gain, np.asarray(entropy(sides, axis=-1)), cut)
+        return SplitCandidates(gain, np.asarray(entropy(sides, axis=-1)), cut, kept)
+
+    def _with_missing(self, branches: NDArray[Any], missing: Floats | None) -> Floats:
+        """Return the cells of the branches of each node; with 'fractions', of the rows with a value only."""
+        if missing is not None and self.settings.missing == "majority":
+            return _with_heaviest(branches, missing, self.criterion.weight(branches))
+        if missing is not None and self.settings.missing == "branch":
+            return np.concatenate([branches, missing[:, None]], axis=1)
+        return branches.astype(np.float64)
 
     def _gain_with_missing(self, known: Floats, cells: Floats, branches: Any, missing: Floats) -> Floats:
         n, n_missing = self.criterion.weight(cells), self.criterion.weight(missing)
@@ -248,17 +259,19 @@ class SplitCandidates:
     gain: Floats  # NaN if there is no split
     information: Floats | None  # split information, for the gain ratio
     cut: Floats  # the threshold
+    branches: list[tuple[Indices, Floats]]  # nodes, and the cells of their branches, if the level keeps them
 
     @classmethod
     def none(cls, n: int) -> SplitCandidates:
         """Return candidates without any split."""
-        return cls(np.full(n, np.nan), np.zeros(n), np.full(n, np.nan))
+        return cls(np.full(n, np.nan), np.zeros(n), np.full(n, np.nan), [])
 
-    def put(self, nodes: Any, some: SplitCandidates) -> None:
+    def put(self, nodes: Indices, some: SplitCandidates) -> None:
         """Set the candidates of some nodes."""
         self.gain[nodes], self.cut[nodes] = some.gain, some.cut
         if self.information is not None and some.information is not None:
             self.information[nodes] = some.information
+        self.branches.extend((nodes[places], cells) for places, cells in some.branches)
 
 
 @dataclass(slots=True, eq=False)
