@@ -74,6 +74,13 @@ def test_a_bif_file_is_asked_in_every_way(folder):
     assert every.count("P(") == 7
     joint = run("ask", "asia.bif", "lung", "bronc", cwd=folder).stdout
     assert "yes, yes" in joint
+    done = run("ask", "asia.bif", "lung", "--do", "SMOKE=no", "--given", "dysp=yes", cwd=folder).stdout
+    assert done.startswith("P(lung | do(smoke = no), dysp = yes)")
+    cut = run("ask", "asia.bif", "lung", "--do", "bronc=yes", "--json", cwd=folder).stdout
+    assert json.loads(cut)["cut"] == [["smoke", "bronc"]]
+    doing = run("ask", "asia.bif", "lung", "--do", "bronc=yes", "--explain", cwd=folder).stdout
+    assert "Setting and observing" in doing
+    assert run("ask", "asia.bif", "--do", "bronc=yes", cwd=folder).stdout.count("P(") == 7
     run("ask", "asia.bif", "--given", "dysp=yes", "--svg", "asia.svg", cwd=folder)
     assert "given" in (folder / "asia.svg").read_text(encoding="utf-8")
     assert "[P(lung | smoke)]" in run("show", "asia.bif", cwd=folder).stdout
@@ -88,6 +95,9 @@ def test_a_bif_file_is_asked_in_every_way(folder):
         (("ask", "asia.bif", "lung", "--given", "smok=yes"), 1, "did you mean 'smoke'"),
         (("ask", "asia.bif", "xray", "--given", "either=no,tub=yes"), 1, "probability 0"),
         (("ask", "asia.bif", "--explain"), 2, "needs at least one node"),
+        (("ask", "asia.bif", "lung", "--do", "smok=yes"), 1, "did you mean 'smoke'"),
+        (("ask", "asia.bif", "lung", "--do", "smoke="), 1, "missing value"),
+        (("ask", "asia.bif", "--do", "smoke=yes", "--most-probable"), 2, "--do cannot be used with"),
         (("train", "weather.csv", "--model", "network"), 2, "Missing option '-y'"),
         (("train", "weather.csv", "-y", "play", "--model", "net"), 2, "--model net has no target"),
         (

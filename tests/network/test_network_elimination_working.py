@@ -16,11 +16,17 @@ from countwise.distributions import Gaussian
 from countwise.errors import CountwiseError
 from countwise.network.families import joined_parents
 from countwise.network.graph import Graph
-from countwise.network.inference.elimination_working import explain_elimination
+from countwise.network.inference.elimination_working import explain_elimination as explain_situation
 from countwise.network.inspection import explaining_away
 from countwise.network.net import Net
+from countwise.network.queries import Situation
 from countwise.working import Account, Section
 from countwise.working.numbers import number, percent
+
+
+def explain_elimination(net, queried, known=None, **settings):
+    return explain_situation(Situation.of(net, {}, known), queried, **settings)
+
 
 YES = ("yes", "no")
 ASIA = Net(

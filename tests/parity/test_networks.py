@@ -826,3 +826,57 @@ def test_files_are_read_by_pyagrum_and_pgmpy(seed, tmp_path):
         cpd = model.get_cpds(v)
         assert {name: list(cpd.state_names[name]) for name in (v, *above)} == {w: net.values[w] for w in (v, *above)}
         np.testing.assert_allclose(of_pgmpy(cpd, v, above), net.tables[v], rtol=0, atol=1e-12)
+
+
+# -- interventions --------------------------------------------------------------------------------
+
+
+def truncated(net: Any, queried: str, given: dict[str, Any], do: dict[str, Any]) -> dict[Any, float]:
+    """P(queried | do, given), by the sum of the truncated factorization over all rows."""
+    graph, found = net.graph_, dict.fromkeys(net.net_.values(queried), 0.0)
+    for row in itertools.product(*(net.net_.values(name) for name in graph)):
+        values = dict(zip(graph, row, strict=True))
+        if any(values[name] != value for name, value in {**given, **do}.items()):
+            continue
+        p = 1.0
+        for name in graph:
+            if name not in do:
+                at = tuple(net.net_.code(v, values[v]) for v in (*graph.parents[name], name))
+                p *= net.net_.tables[name][at]
+        found[values[queried]] += p
+    total = sum(found.values())
+    return {value: p / total for value, p in found.items()}
+
+
+@pytest.mark.parametrize("do", [{"smoke": "no"}, {"lung": "yes"}, {"either": "yes"}, {"bronc": "yes", "tub": "no"}])
+@pytest.mark.parametrize("given", [{}, {"dysp": "yes"}, {"xray": "yes", "dysp": "no"}])
+def test_interventions_are_those_of_pyagrum_and_of_enumeration(do, given):
+    made = asia()
+    net, cut = made.ours(), made.agrum()
+    for name, value in do.items():  # surgery by hand
+        node = cut.idFromName(name)
+        for parent in list(cut.parents(node)):
+            cut.eraseArc(parent, node)
+        cut.cpt(name).fillWith([1.0 if label == value else 0.0 for label in cut.variable(name).labels()])
+    inference = gum.LazyPropagation(cut)
+    inference.setEvidence(given)
+    inference.makeInference()
+    for queried in set(net.graph_.nodes) - set(do) - set(given):
+        found = net.query(queried, given, do=do)
+        posterior = inference.posterior(queried)
+        for value, p in found.items():
+            assert p == pytest.approx(posterior[{queried: value}], abs=1e-12)
+        assert dict(found) == pytest.approx(truncated(net, queried, given, do), abs=1e-12)
+        assert found.cut == tuple(arc for arc in net.graph_.arcs if arc[1] in do)
+
+
+@pytest.mark.parametrize("do", [{"lung": "yes"}, {"bronc": "no"}, {"smoke": "yes"}])
+def test_interventions_are_those_of_pgmpy(do):
+    from pgmpy.inference import CausalInference
+
+    made = asia()
+    net, causal = made.ours(), CausalInference(made.pgmpy())
+    for queried in ("dysp", "xray"):
+        found = causal.query([queried], do=do, show_progress=False)
+        expected = {value: found.get_value(**{queried: value}) for value in made.values[queried]}
+        assert dict(net.query(queried, do=do)) == pytest.approx(expected, abs=1e-9)

@@ -83,7 +83,14 @@ def _workings() -> dict[str, str]:
     found = {name: model.fit(penguins.X, penguins.y).explain(penguins.X, row=0) for name, model in learners.items()}
     found["Parzen"] = cw.ParzenClassifier().fit(numbers, penguins.y).explain(numbers, row=0)
     found["neighbors, a number"] = cw.NeighborsRegressor(3).fit(numbers, np.arange(344.0)).explain(numbers, row=0)
-    return {name: working.latex(WIDTH) for name, working in found.items()}
+    return {name: working.latex(WIDTH) for name, working in {**found, **_networks()}.items()}
+
+
+def _networks() -> dict[str, object]:
+    tennis = samples.load("tennis").frame
+    net = cw.BayesNetwork({"humidity": ["outlook"], "play": ["humidity", "outlook"]}).fit(tennis)
+    done = net.query("play", do={"humidity": "High"})
+    return {"an intervention": net.explain("play", {"wind": "Weak"}, do={"humidity": "High"}), "do": done}
 
 
 def _pictures() -> dict[str, str]:

@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from countwise.cli._common import echo, echo_json, json_option, network_from, output_file, pairs
+from countwise.cli._common import echo, echo_json, json_option, network_from, output_file, pairs, terminal_width
+from countwise.errors import OptionError
 
 __all__ = ["command"]
 
@@ -20,6 +21,13 @@ __all__ = ["command"]
     multiple=True,
     metavar="NAME=VALUE,…",
     help="Evidence: the observed values of nodes. Can be repeated.",
+)
+@click.option(
+    "--do",
+    "doing",
+    multiple=True,
+    metavar="NAME=VALUE,…",
+    help="Intervention: nodes that are set to a value. The arcs into them are cut. Can be repeated.",
 )
 @click.option(
     "--method",
@@ -45,6 +53,7 @@ def command(
     model: str,
     nodes: tuple[str, ...],
     given: tuple[str, ...],
+    doing: tuple[str, ...],
     method: str,
     n: int,
     explain: bool,
@@ -62,10 +71,16 @@ def command(
     Examples:
       countwise ask asia.bif lung --given dysp=yes,smoke=yes
       countwise ask asia.bif lung --given dysp=yes --explain
+      countwise ask asia.bif lung --do smoke=no --explain
       countwise ask asia.bif --given dysp=yes --svg asia.svg
     """
     fitted = network_from(model)
     known = _typed(fitted, pairs(given, "--given"))
+    actions = _typed(fitted, asked := pairs(doing, "--do"))
+    if len(actions) < len(asked):
+        raise OptionError("--do sets a node to a missing value.", hint="drop it, or pass one of its values.")
+    if actions and (svg or most_probable):
+        raise click.UsageError("--do cannot be used with --svg or --most-probable.")
     if svg:
         from countwise.plots.network import draw_network
 
@@ -76,24 +91,26 @@ def command(
         found = fitted.most_probable_explanation(known)
         echo_json(found) if as_json else echo("\n".join(f"{name} = {value}" for name, value in found.items()))
     elif explain:
-        _explained(fitted, nodes, known, as_json)
+        _explained(fitted, nodes, known, actions, as_json)
     elif not nodes:
-        every = fitted.marginals(known)
+        every = fitted.marginals(known, do=actions)
         echo_json({k: _plain(v) for k, v in every.items()}) if as_json else echo(
-            "\n\n".join(str(result) for name, result in every.items() if name not in known)
+            "\n\n".join(str(result) for name, result in every.items() if name not in known and name not in actions)
         )
     else:
-        result = fitted.query(nodes[0] if len(nodes) == 1 else nodes, known, method=method, n=n)
+        result = fitted.query(nodes[0] if len(nodes) == 1 else nodes, known, do=actions, method=method, n=n)
         echo_json(_plain(result)) if as_json else echo(str(result))
 
 
-def _explained(fitted: Any, nodes: tuple[str, ...], known: dict[str, Any], as_json: bool) -> None:
+def _explained(
+    fitted: Any, nodes: tuple[str, ...], known: dict[str, Any], actions: dict[str, Any], as_json: bool
+) -> None:
     from countwise.network.inference.elimination_working import explain_elimination
 
     if not nodes:
         raise click.UsageError("--explain needs at least one node.")
-    working = explain_elimination(fitted._net(), nodes[0] if len(nodes) == 1 else nodes, fitted._evidence(known))
-    echo_json(working.to_dict()) if as_json else echo(str(working))
+    working = explain_elimination(fitted._situation(known, actions), nodes)
+    echo_json(working.to_dict()) if as_json else echo(working.text(terminal_width()))
 
 
 def _typed(fitted: Any, texts: dict[str, str]) -> dict[str, Any]:
@@ -119,12 +136,13 @@ def _typed(fitted: Any, texts: dict[str, str]) -> dict[str, Any]:
 
 def _plain(result: Any) -> dict[str, Any]:
     probabilities = {", ".join(map(str, k)) if isinstance(k, tuple) else str(k): v for k, v in result.items()}
+    plain = {"query": result.query, "method": result.method, "probabilities": probabilities}
+    if result.cut:
+        plain["cut"] = [list(arc) for arc in result.cut]
     if result.errors is None:
-        return {"query": result.query, "method": result.method, "probabilities": probabilities}
+        return plain
     return {
-        "query": result.query,
-        "method": result.method,
-        "probabilities": probabilities,
+        **plain,
         "errors": {str(k): v for k, v in result.errors.items()},
         "effective": result.effective,
     }

@@ -41,7 +41,7 @@ from countwise.network.families import FamilyTally, table_smoothing
 from countwise.network.graph import Graph
 from countwise.network.layered_layout import tikz_picture
 from countwise.network.net import Net
-from countwise.network.queries import QueryAnswer
+from countwise.network.queries import QueryAnswer, Situation
 from countwise.network.search.constraints import FoundStructure
 from countwise.network.search.dispatch import BY_INFORMATION
 from countwise.network.structure_learning import (
@@ -424,16 +424,20 @@ class NetworkModel(TallyModel):
         """Convert the user's evidence; the number of a discretized node becomes its bin."""
         return queries.evidence_of(self._net(), self._blueprint.cuts, given)
 
+    def _situation(self, given: Mapping[str, Any] | None, do: Mapping[str, Any] | None = None) -> Situation:
+        return Situation.of(self._net(), self._blueprint.cuts, given, do)
+
     def query(
         self,
         nodes: str | Sequence[str],
         given: Mapping[str, Any] | None = None,
         *,
+        do: Mapping[str, Any] | None = None,
         method: str = "exact",
         n: int = 10_000,
         random_state: int = 0,
     ) -> QueryAnswer:
-        """Compute the posterior distribution P(nodes | given).
+        """Compute the posterior distribution P(nodes | given), or P(nodes | do, given) after an intervention.
 
         Parameters
         ----------
@@ -443,6 +447,9 @@ class NetworkModel(TallyModel):
             The evidence: the observed value of each observed node. A number observed for a discretized node is
             replaced by its bin. ``{value: weight}`` or an array is soft evidence on a nominal node: the likelihood of
             each value, up to a constant. None and NaN mean no evidence.
+        do : mapping of str to value, optional
+            An intervention: nodes that are set to a value, whatever their parents are. The arcs into these nodes are
+            cut (graph surgery). The result is causal only if the arcs are.
         method : {'exact', 'likelihood_weighting', 'gibbs'}, default='exact'
             'exact' uses variable elimination. 'likelihood_weighting' and 'gibbs' draw samples and also estimate
             standard errors. They support one nominal query node; use them if the exact computation needs too much
@@ -466,17 +473,30 @@ class NetworkModel(TallyModel):
         P(play | wind = Weak)
         No   0.25
         Yes  0.75
-        """
-        net, evidence = self._net(), self._evidence(given)
-        return queries.query(net, nodes, evidence, shown=given or {}, method=method, n=n, seed=random_state)
 
-    def marginals(self, given: Mapping[str, Any] | None = None) -> dict[str, QueryAnswer]:
+        Observing wet grass makes rain more probable; wetting the grass does not:
+
+        >>> net = BayesNetwork().add_arc("rain", "wet").add_node("rain", ["no", "yes"], [0.8, 0.2])
+        >>> net = net.add_node("wet", ["no", "yes"], {"no": [0.9, 0.1], "yes": [0.2, 0.8]})
+        >>> print(net.query("rain", do={"wet": "yes"}))
+        P(rain | do(wet = yes))
+        no   0.8
+        yes  0.2
+        arcs cut: rain → wet
+        """
+        return queries.query(self._situation(given, do), nodes, method=method, n=n, seed=random_state)
+
+    def marginals(
+        self, given: Mapping[str, Any] | None = None, *, do: Mapping[str, Any] | None = None
+    ) -> dict[str, QueryAnswer]:
         """Compute P(node | given) of every nominal node at once, by a junction tree.
 
         Parameters
         ----------
         given : mapping of str to value, optional
             The evidence, in the form that `query` accepts.
+        do : mapping of str to value, optional
+            An intervention, in the form that `query` accepts.
 
         Returns
         -------
@@ -493,7 +513,7 @@ class NetworkModel(TallyModel):
         no   0.76
         yes  0.24
         """
-        return queries.marginals(self._net(), self._evidence(given))
+        return queries.marginals(self._situation(given, do))
 
     def most_probable_explanation(self, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Return the most probable joint assignment of the nominal nodes that have no evidence (MPE).
@@ -569,7 +589,7 @@ class NetworkModel(TallyModel):
         """
         return queries.log_prob_rows(self._net(), self._rows_of(X))
 
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> Any:
+    def sample(self, n_samples: int = 1, random_state: Any = None, *, do: Mapping[str, Any] | None = None) -> Any:
         """Draw rows from the network.
 
         Parameters
@@ -578,6 +598,8 @@ class NetworkModel(TallyModel):
             The number of rows.
         random_state : int, Generator or None, default=None
             The seed; None gives different rows at each call.
+        do : mapping of str to value, optional
+            An intervention, in the form that `query` accepts.
 
         Returns
         -------
@@ -592,10 +614,10 @@ class NetworkModel(TallyModel):
         >>> len(net.sample(5, random_state=0)["rain"])
         5
         """
-        net = self._net()
+        here = self._situation(None, do)
         check_number("n_samples", n_samples, 1, most=_MOST_ROWS, whole=True)
         check_value("random_state", random_state, SEED)
-        cells = queries.sample_rows(net, int(n_samples), np.random.default_rng(random_state))
+        cells = queries.sample_rows(here, int(n_samples), np.random.default_rng(random_state))
         library = getattr(self, "_library", None)
         return Grid({n: c.tolist() for n, c in cells.items()}).to_frame(library) if library in FRAMES else cells
 

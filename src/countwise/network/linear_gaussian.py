@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,18 @@ class LinearDensity:
     def constant(self) -> bool:
         """Whether all standard deviations are 0; the node is then ignored."""
         return not bool((self.sd > 0).any())
+
+    def at(self, known: Mapping[str, float]) -> LinearDensity:
+        """Return the density with some numeric parents set to a number: their terms become part of the intercept."""
+        free = [j for j, name in enumerate(self.numbers) if name not in known]
+        fixed = [j for j, name in enumerate(self.numbers) if name in known]
+        values = np.array([known[self.numbers[j]] for j in fixed])
+        return replace(
+            self,
+            numbers=tuple(self.numbers[j] for j in free),
+            intercept=self.intercept + self.slope[:, fixed] @ values,
+            slope=self.slope[:, free],
+        )
 
     def log_prob(self, y: Floats, x: Sequence[Floats], combos: Indices | None = None) -> Floats:
         """Return log f(y | x) of each row for every combination, or for its given one; 0 if a number is missing."""

@@ -638,8 +638,14 @@ class BayesNetwork(NetworkModel):
         """
         return float(self.score_samples(X).sum())
 
-    def explain(self, nodes: str | Sequence[str], given: Mapping[str, Any] | None = None) -> Account:
-        """Show the computation of P(nodes | given) by variable elimination, step by step.
+    def explain(
+        self,
+        nodes: str | Sequence[str],
+        given: Mapping[str, Any] | None = None,
+        *,
+        do: Mapping[str, Any] | None = None,
+    ) -> Account:
+        """Show the computation of a query by variable elimination, step by step.
 
         Parameters
         ----------
@@ -647,6 +653,9 @@ class BayesNetwork(NetworkModel):
             A nominal node, or several nominal nodes for their joint distribution.
         given : mapping of str to value, optional
             The evidence, in the form that `query` accepts.
+        do : mapping of str to value, optional
+            An intervention, in the form that `query` accepts. The working shows the arcs that it cuts, and compares
+            setting a value with observing it.
 
         Returns
         -------
@@ -665,4 +674,4 @@ class BayesNetwork(NetworkModel):
           yes       0.2                  0.8     0.16             0.666667
           The products sum to 0.24 = P(wet = yes); each is divided by this sum.
         """
-        return explain_elimination(self._net(), nodes, self._evidence(given))
+        return explain_elimination(self._situation(given, do), nodes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from countwise.network.inference.factors import Potential
 from countwise.network.inference.gaussian_nodes import Numbers
 from countwise.network.inference.junction_tree import Junction
 from countwise.network.inference.sampling import SampledEstimate, gibbs, likelihood_weighting
+from countwise.network.linear_gaussian import LinearDensity
 from countwise.working.numbers import number
 
 __all__ = ["Net", "code_of", "evidence_text", "is_soft"]
@@ -87,6 +88,38 @@ class Net:
             else:
                 codes[name] = self.code(name, value)
         return codes, numbers
+
+    def intervened(self, actions: Mapping[str, Any]) -> Net:
+        """Return the network after graph surgery: some nodes are set to a value, whatever their parents are.
+
+        The arcs into these nodes are cut. A nominal node has its value with probability 1; a numeric node becomes a
+        part of the regressions of its children.
+        """
+        codes, numbers = self.evidence(actions)
+        soft = [name for name, code in codes.items() if np.ndim(code)]
+        if soft:
+            raise OptionError(f"do sets {soft[0]!r} to one value, not to a weight for each value.")
+        sizes = self.sizes()
+        fixed = {name: np.eye(sizes[name])[code] for name, code in codes.items()}
+        graph = Graph(
+            {
+                name: () if name in fixed else tuple(p for p in above if p not in numbers)
+                for name, above in self.graph.parents.items()
+                if name not in numbers
+            }
+        )
+        lines = {
+            name: line.at(numbers) if isinstance(line, LinearDensity) else line
+            for name, line in self.densities.items()
+            if name not in numbers
+        }
+        return replace(
+            self,
+            graph=graph,
+            attributes={name: a for name, a in self.attributes.items() if name not in numbers},
+            tables={**self.tables, **fixed},
+            densities=lines,
+        )
 
     def _weights(self, name: str, value: Any) -> Floats:
         size = self.sizes()[name]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,17 @@ from countwise.working import Grid, Section
 from countwise.working.markup import escape
 from countwise.working.numbers import number
 
-__all__ = ["QueryAnswer", "evidence_of", "log_prob_rows", "marginals", "moments", "query", "sample_rows"]
+__all__ = [
+    "QueryAnswer",
+    "Situation",
+    "arcs_text",
+    "evidence_of",
+    "log_prob_rows",
+    "marginals",
+    "moments",
+    "query",
+    "sample_rows",
+]
 
 METHODS = ("exact", "likelihood_weighting", "gibbs")
 
@@ -45,6 +56,8 @@ class QueryAnswer(dict[Any, float]):
         The effective sample size of a result by sampling.
     method : str, default='exact'
         The inference method.
+    cut : sequence of pairs, default=()
+        The arcs (parent, child) that an intervention has cut.
 
     Examples
     --------
@@ -62,9 +75,11 @@ class QueryAnswer(dict[Any, float]):
         errors: Mapping[Any, float] | None = None,
         effective: float | None = None,
         method: str = "exact",
+        cut: Sequence[tuple[str, str]] = (),
     ) -> None:
         super().__init__(probabilities)
         self.query, self.errors, self.effective, self.method = query, errors, effective, method
+        self.cut = tuple(cut)
 
     @property
     def best(self) -> Any:
@@ -80,21 +95,24 @@ class QueryAnswer(dict[Any, float]):
             for v, p in self.items()
         ]
 
-    def _note(self) -> str:
-        if self.effective is None:
-            return ""
-        return f"estimated by {self.method.replace('_', ' ')}; effective sample size {self.effective:.0f}"
+    def _notes(self) -> tuple[str, ...]:
+        notes = []
+        if self.effective is not None:
+            how = self.method.replace("_", " ")
+            notes.append(f"estimated by {how}; effective sample size {self.effective:.0f}")
+        if self.cut:
+            notes.append(f"arcs cut: {arcs_text(self.cut)}")
+        return tuple(notes)
 
     def __str__(self) -> str:
         rows = self._rows()
         width = max((len(value) for value, _ in rows), default=0)
-        lines = [self.query, *(f"{value.ljust(width)}  {p}" for value, p in rows)]
-        return "\n".join([*lines, self._note()] if self._note() else lines)
+        return "\n".join([self.query, *(f"{value.ljust(width)}  {p}" for value, p in rows), *self._notes()])
 
     def _repr_html_(self) -> str:
         body = "".join(f"<tr><td>{escape(v)}</td><td>{escape(p)}</td></tr>" for v, p in self._rows())
-        note = f"<p>{escape(self._note())}</p>" if self._note() else ""
-        return f"<table><caption>{escape(self.query)}</caption><tbody>{body}</tbody></table>{note}"
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self._notes())
+        return f"<table><caption>{escape(self.query)}</caption><tbody>{body}</tbody></table>{notes}"
 
     def latex(self, width: int | None = None) -> str:
         r"""Return the answer as LaTeX; the document must load amsmath, and graphicx if a width is given.
@@ -123,14 +141,20 @@ class QueryAnswer(dict[Any, float]):
         \end{array}\)\par\smallskip\endgroup
         """
         values, probabilities = zip(*self._rows(), strict=True)
-        notes = (self._note(),) if self._note() else ()
-        return Section(self.query, Grid({"value": values, "probability": probabilities}), notes).latex(width)
+        return Section(self.query, Grid({"value": values, "probability": probabilities}), self._notes()).latex(width)
 
 
-def evidence_of(net: Net, cuts: Mapping[str, Sequence[float]], given: Mapping[str, Any] | None) -> dict[str, Any]:
+def arcs_text(arcs: Iterable[tuple[str, str]]) -> str:
+    """Format arcs in one line."""
+    return ", ".join(f"{parent} → {child}" for parent, child in arcs)
+
+
+def evidence_of(
+    net: Net, cuts: Mapping[str, Sequence[float]], given: Mapping[str, Any] | None, what: str = "Evidence"
+) -> dict[str, Any]:
     """Convert the user's evidence: drop missing values, and replace numbers of discretized nodes by their bins."""
     if not (given is None or isinstance(given, Mapping)):
-        raise OptionError(f"Evidence must be a mapping {{node: value}}, not {given!r}.")
+        raise OptionError(f"{what} must be a mapping {{node: value}}, not {given!r}.")
     net.graph.known(given or {})
     found = {name: value for name, value in (given or {}).items() if is_soft(value) or not is_missing(value)}
     for name, value in found.items():
@@ -139,16 +163,74 @@ def evidence_of(net: Net, cuts: Mapping[str, Sequence[float]], given: Mapping[st
     return found
 
 
-def query(
-    net: Net, nodes: str | Sequence[str], evidence: Mapping[str, Any], *, shown: Any, method: str, n: int, seed: int
-) -> QueryAnswer:
-    """Compute P(nodes | evidence) of one node or of several jointly; `shown` is the evidence as the user gave it."""
-    names = net.graph.known(nodes)
-    if not names:
-        raise OptionError("The query contains no node.", hint="pass the name of a node, or several names.")
+@dataclass(frozen=True, eq=False)
+class Situation:
+    """A network with what is observed in it, and what is set by an intervention."""
+
+    net: Net  # after graph surgery
+    evidence: Mapping[str, Any]  # the observed values, and the nominal values that were set
+    given: Mapping[str, Any]  # the observed values, as shown
+    do: Mapping[str, Any]  # the values that were set, as shown
+    before: Net  # without the intervention
+    observed: Mapping[str, Any]  # the evidence, if the values that were set had been observed
+
+    @classmethod
+    def of(
+        cls, net: Net, cuts: Mapping[str, Sequence[float]], given: Mapping[str, Any] | None, do: Any = None
+    ) -> Situation:
+        """Return the situation for the evidence and the intervention that the user gave."""
+        evidence = evidence_of(net, cuts, given)
+        shown = {name: value for name, value in (given or {}).items() if name in evidence}
+        actions = evidence_of(net, cuts, do, "do")
+        if not actions and not do:
+            return cls(net, evidence, shown, {}, net, evidence)
+        for name in do:
+            if name not in actions:
+                raise OptionError(f"do sets {name!r} to a missing value.", hint="drop it, or pass one of its values.")
+            if name in evidence:
+                raise OptionError(
+                    f"{name!r} is both observed and set.", hint="pass it either as evidence or in do, not in both."
+                )
+        after = net.intervened(actions)
+        known = {name: value for name, value in actions.items() if name in after.graph}
+        return cls(after, {**evidence, **known}, shown, dict(do), net, {**evidence, **actions})
+
+    @property
+    def cut(self) -> tuple[tuple[str, str], ...]:
+        """The arcs into the nodes that were set."""
+        return tuple(arc for arc in self.before.graph.arcs if arc[1] in self.do)
+
+    @property
+    def doing(self) -> str:
+        """The intervention as text: do(rain = yes)."""
+        return f"do({evidence_text(self.do)})" if self.do else ""
+
+    @property
+    def events(self) -> str:
+        """The intervention and the evidence as text."""
+        return ", ".join(part for part in (self.doing, evidence_text(self.given)) if part)
+
+    def text(self, names: Sequence[str]) -> str:
+        """Format a query: P(rain | do(hose = on), wet = yes)."""
+        return f"P({', '.join(names)}{f' | {self.events}' if self.events else ''})"
+
+    def queried(self, nodes: str | Sequence[str]) -> list[str]:
+        """Return the nodes of a query; raise an error for a node that was set."""
+        names = self.before.graph.known(nodes)
+        if not names:
+            raise OptionError("The query contains no node.", hint="pass the name of a node, or several names.")
+        wrong = [name for name in names if name in self.do]
+        if wrong:
+            raise OptionError(f"Node {wrong[0]!r} is set by do, so it cannot be queried.")
+        return names
+
+
+def query(here: Situation, nodes: str | Sequence[str], *, method: str, n: int, seed: int) -> QueryAnswer:
+    """Compute the posterior of one node, or of several jointly."""
+    net, names, evidence = here.net, here.queried(nodes), here.evidence
     if not isinstance(method, str) or method not in METHODS:
         raise OptionError(f"method must be one of {listed(METHODS)}, not {method!r}.")
-    text = _query_text(names, {name: value for name, value in shown.items() if name in evidence})
+    text = here.text(names)
     numeric = [name for name in names if name not in net.tables]
     if numeric:
         if len(names) > 1 or method != "exact":
@@ -156,7 +238,7 @@ def query(
                 f"Node {numeric[0]!r} is numeric; it can only be queried alone and with method='exact'."
             )
         mean, sd = moments(net, names[0], evidence)
-        return QueryAnswer({"mean": mean, "sd": sd}, text.replace("P(", "p(", 1))
+        return QueryAnswer({"mean": mean, "sd": sd}, text.replace("P(", "p(", 1), cut=here.cut)
     if method != "exact":
         if len(names) > 1:
             raise OptionError(
@@ -168,13 +250,13 @@ def query(
             dict(zip(net.values(names[0]), each.tolist(), strict=True))
             for each in (found.probabilities, found.errors)
         )
-        return QueryAnswer(probabilities, text, errors, found.effective, method)
+        return QueryAnswer(probabilities, text, errors, found.effective, method, here.cut)
     table = net.query(names, evidence)
     values = [net.values(name) for name in names]
     if len(names) == 1:
-        return QueryAnswer(dict(zip(values[0], table.tolist(), strict=True)), text)
+        return QueryAnswer(dict(zip(values[0], table.tolist(), strict=True)), text, cut=here.cut)
     keys = [tuple(v[i] for v, i in zip(values, at, strict=True)) for at in np.ndindex(*table.shape)]
-    return QueryAnswer(dict(zip(keys, table.ravel().tolist(), strict=True)), text)
+    return QueryAnswer(dict(zip(keys, table.ravel().tolist(), strict=True)), text, cut=here.cut)
 
 
 def moments(net: Net, name: str, evidence: Mapping[str, Any]) -> tuple[float, float]:
@@ -198,11 +280,12 @@ def moments(net: Net, name: str, evidence: Mapping[str, Any]) -> tuple[float, fl
     return center, float(np.sqrt(max(total, 0.0)))
 
 
-def marginals(net: Net, evidence: Mapping[str, Any]) -> dict[str, QueryAnswer]:
-    """Return P(node | evidence) of every nominal node."""
-    found, _ = net.marginals(evidence)
+def marginals(here: Situation) -> dict[str, QueryAnswer]:
+    """Return the posterior of every nominal node."""
+    net = here.net
+    found, _ = net.marginals(here.evidence)
     return {
-        name: QueryAnswer(dict(zip(net.values(name), table.tolist(), strict=True)), _query_text([name], evidence))
+        name: QueryAnswer(dict(zip(net.values(name), table.tolist(), strict=True)), here.text([name]), cut=here.cut)
         for name, table in found.items()
     }
 
@@ -215,8 +298,9 @@ def log_prob_rows(net: Net, table: Table) -> Floats:
     return found
 
 
-def sample_rows(net: Net, n: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
+def sample_rows(here: Situation, n: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
     """Draw n rows from a network; return one column for each node."""
+    net = here.net
     nominal = net.graph.within([node for node in net.graph if node in net.tables])
     columns: dict[str, NDArray[Any]] = dict(forward(nominal, net.tables, n, rng)[0])
     for node in net.graph.order():
@@ -225,9 +309,12 @@ def sample_rows(net: Net, n: int, rng: np.random.Generator) -> dict[str, NDArray
             for parent in net.numbers.nominal_parents(node):
                 combos = combos * net.sizes()[parent] + columns[parent]
             columns[node] = _numbers(net, node, combos, columns, rng)
+    for node in here.before.graph:
+        if node not in net.graph:  # a number that was set
+            columns[node] = np.full(n, float(here.do[node]))
     return {
-        node: a.decode(columns[node]) if isinstance(a := net.attributes[node], Nominal) else columns[node]
-        for node in net.graph
+        node: a.decode(columns[node]) if isinstance(a := here.before.attributes[node], Nominal) else columns[node]
+        for node in here.before.graph
     }
 
 
@@ -243,9 +330,3 @@ def _numbers(net: Net, node: str, combos: Indices, columns: Any, rng: np.random.
         mine = combos == c
         found[mine] = net.densities[node].draw(c, int(mine.sum()), rng)
     return found
-
-
-def _query_text(names: Sequence[str], evidence: Mapping[str, Any]) -> str:
-    """Format a query: P(rain | wet = yes)."""
-    given = evidence_text(evidence)
-    return f"P({', '.join(names)}{' | ' + given if given else ''})"

@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from countwise._typing import Floats
 from countwise.data.attributes import Nominal
 from countwise.errors import OptionError
 from countwise.network.inference.elimination import Elimination, EliminationStep
 from countwise.network.inference.factors import Potential, product
-from countwise.network.net import Net
-from countwise.working import Account, Grid, Section
+from countwise.network.net import Net, evidence_text
+from countwise.network.queries import Situation, arcs_text
+from countwise.working import Account, Formula, Grid, Section
 from countwise.working.numbers import number, percent
 
 __all__ = ["explain_elimination"]
@@ -32,28 +34,30 @@ class _Named:
     node: str = ""
 
 
-def explain_elimination(
-    net: Net, queried: str | Sequence[str], known: Mapping[str, Any] | None = None, *, most_cells: int = 64
-) -> Account:
+def explain_elimination(here: Situation, queried: str | Sequence[str], *, most_cells: int = 64) -> Account:
     """Explain a query by variable elimination, with every intermediate table.
 
     P(queried | known) is proportional to the product of all factors, summed over all other nodes. To eliminate a
     node, the factors that contain it are multiplied and summed over its values. Irrelevant factors are ignored, and
     the reason is stated.
     """
-    net.query(queried, known)  # raises the usual errors for an invalid query
-    return _EliminationWorking(net, net.graph.known(queried), dict(known or {}), most_cells).account()
+    names = here.queried(queried)
+    here.net.query(names, here.evidence)  # raises the usual errors for an invalid query
+    return _EliminationWorking(here, names, most_cells).account()
 
 
 class _EliminationWorking:
     """The working of one query."""
 
-    def __init__(self, net: Net, queried: Sequence[str], known: Mapping[str, Any], most_cells: int) -> None:
-        self.net, self.queried, self.most_cells = net, queried, most_cells
+    def __init__(self, here: Situation, queried: Sequence[str], most_cells: int) -> None:
+        net, known = here.net, here.evidence
+        self.here, self.net, self.queried, self.most_cells = here, net, queried, most_cells
         self.codes, self.numbers = net.evidence(known)
         self.hard = {name: int(code) for name, code in self.codes.items() if np.ndim(code) == 0}
         self.soft = [name for name in self.codes if name not in self.hard]
-        self.events = ", ".join(_event(net, name, known[name], self.hard) for name in known)
+        events = [_event(net, name, known[name], self.hard) for name in known if name not in here.do]
+        self.seen = ", ".join(events)
+        self.events = ", ".join(part for part in (here.doing, self.seen) if part)
         self.query = f"P({', '.join(queried)}{f' | {self.events}' if self.events else ''})"
         self.relevant = net.graph.ancestors({*queried, *self.codes, *self.numbers})
         weights = [_Named(f"w({name})", Potential((name,), self.codes[name])) for name in self.soft]
@@ -71,7 +75,7 @@ class _EliminationWorking:
     def _tables(self) -> list[_Named]:
         found = []
         for name in self.net.graph:
-            if name in self.relevant and name in self.net.tables:
+            if name in self.relevant and name in self.net.tables and name not in self.here.do:
                 (factor,) = self.net.factors(self.hard, {}, [name])
                 above = [self._put(parent) for parent in self.net.graph.parents[name]]
                 found.append(_Named(_written("P", [self._put(name)], above), factor, name))
@@ -115,16 +119,69 @@ class _EliminationWorking:
         else:
             line = f"There are {len(self.factors)} factors; each is shown where it is used."
             tables = [Section("Factors", Grid({}), (line,))]
-        sections = [self._opening(), *tables, *map(self._step, self.work.steps), self._ending(total)]
+        doing = [self._intervention()] if self.here.do else []
+        compared = [self._seeing_and_doing(normalized)] if self.here.do else []
+        sections = [
+            *doing,
+            self._opening(),
+            *tables,
+            *map(self._step, self.work.steps),
+            self._ending(total),
+            *compared,
+        ]
         answer = f"{self.query}: {_in_a_line(posterior)}."
         return Account(answer, max(posterior.values()), tuple(sections), tuple(self._notes()), posterior)
+
+    def _intervention(self) -> Section:
+        """Return the section on the graph surgery."""
+        here, graph = self.here, self.here.before.graph
+        lines: list[str] = []
+        for name in here.do:
+            cut = [arc for arc in here.cut if arc[1] == name]
+            event = evidence_text({name: here.do[name]})
+            why = f"the arcs into {name} are cut: {arcs_text(cut)}" if cut else f"no arc leads into {name}"
+            table = _written("P" if name in self.net.graph else "p", [name], graph.parents[name])
+            put = f"In place of {table} stands 1." if name in self.net.graph else f"{table} is left out."
+            lines.append(f"do({event}): {why}. {put}")
+        if len(graph) <= _MOST_TABLES:
+            free = [node for node in graph if node not in here.do]
+            above = [[self._set(p) for p in graph.parents[node]] for node in free]
+            letters = ["P" if node in self.net.tables else "p" for node in free]
+            factors = [_written(letter, [node], put) for letter, node, put in zip(letters, free, above, strict=True)]
+            whole = _written("p" if "p" in letters else "P", free, [here.doing])
+            lines.append(Formula(f"{whole} = {' · '.join(factors)}"))
+        return Section("The intervention", Grid({}), tuple(lines))
+
+    def _set(self, name: str) -> str:
+        """Return a node, with its value if it is set."""
+        return evidence_text({name: self.here.do[name]}) if name in self.here.do else name
+
+    def _seeing_and_doing(self, posterior: Floats) -> Section:
+        """Return the section that compares setting the values with observing them."""
+        here = self.here
+        title = "Setting and observing"
+        known = evidence_text({**here.do, **here.given})
+        seen = f"P({', '.join(self.queried)} | {known})"
+        try:
+            observed = here.before.query(self.queried, here.observed)
+        except OptionError:
+            return Section(title, Grid({}), (f"{seen} is not defined: {known} has probability 0.",))
+        columns = {self.query: posterior.ravel().tolist(), seen: observed.ravel().tolist()}
+        values = zip(self.queried, self._combinations(self.queried), strict=True)
+        same = np.allclose(observed, posterior, rtol=1e-9, atol=0)
+        line = (
+            "Setting the values and observing them give the same distribution here."
+            if same
+            else ("Setting a value says nothing about its causes, but observing it does.")
+        )
+        return Section(title, Grid({**dict(values), **columns}), (line,))
 
     def _opening(self) -> Section:
         """Return the section on the factors that are used and ignored."""
         gone, graph = self.work.order, self.net.graph
         over = f"the sum over {', '.join(gone)} of " if gone else ""
         lines = [f"{self.query} is proportional to {over}{' · '.join(named.name for named in self.factors)}."]
-        barren = [name for name in graph if name not in self.relevant]
+        barren = [name for name in graph if name not in self.relevant and name not in self.here.do]
         if barren:
             lines.append(
                 f"Ignored as barren (neither the node nor a descendant is queried or observed): {', '.join(barren)}."
@@ -134,7 +191,7 @@ class _EliminationWorking:
         if apart:
             given = f" given {', '.join([*self.hard, *self.numbers])}" if self.hard or self.numbers else ""
             lines.append(f"Ignored as d-separated from {', '.join(self.queried)}{given}: {', '.join(apart)}.")
-        known = [*self.codes, *self.numbers]
+        known = [name for name in (*self.codes, *self.numbers) if name not in self.here.do]
         certain = [*self.hard, *self.numbers]
         idle = [name for name in known if graph.d_separated(self.queried, name, [k for k in certain if k != name])]
         if idle:
@@ -142,6 +199,13 @@ class _EliminationWorking:
             given = " given the other evidence" if any(k != name for name in idle for k in certain) else ""
             why = f"{what} d-separated from {', '.join(self.queried)}{given}"
             lines.append(f"The evidence on {', '.join(idle)} has no effect: {why}.")
+        useless = [
+            name
+            for name in self.here.do
+            if name in graph and graph.d_separated(self.queried, name, [k for k in certain if k != name])
+        ]
+        if useless:
+            lines.append(f"Setting {', '.join(useless)} has no effect on {', '.join(self.queried)}.")
         if self.constants:
             names = ", ".join(named.name for named in self.constants)
             lines.append(f"Ignored because they are equal for every value of {', '.join(self.queried)}: {names}.")
@@ -187,7 +251,8 @@ class _EliminationWorking:
         title = f"Remaining factors: {' · '.join(names)}"
         columns = [*zip(names, left, strict=True), *([("product", whole)] if len(left) > 1 else [])]
         exact = not (self.constants or self.soft or self.numbers)
-        means = f" = P({self.events})" if exact and self.events else ""
+        given = f" | {self.here.doing}" if self.here.do else ""
+        means = f" = P({self.seen}{given})" if exact and self.seen else ""
         what = "products" if len(left) > 1 else "numbers"
         divided = ", so they are the result" if number(total) == "1" else "; each is divided by this sum"
         line = f"The {what} sum to {number(total)}{means}{divided}."
