@@ -87,10 +87,11 @@ def _workings() -> dict[str, str]:
 
 
 def _networks() -> dict[str, object]:
-    tennis = samples.load("tennis").frame
-    net = cw.BayesNetwork({"humidity": ["outlook"], "play": ["humidity", "outlook"]}).fit(tennis)
-    done = net.query("play", do={"humidity": "High"})
-    return {"an intervention": net.explain("play", {"wind": "Weak"}, do={"humidity": "High"}), "do": done}
+    net = cw.BayesNetwork().add_arc("rain", "hose").add_node("rain", ["no", "yes"], [0.8, 0.2])
+    net = net.add_arc("rain", "wet").add_arc("hose", "wet").add_node("hose", [0, 1], [[0.6, 0.4], [1, 0]])
+    net = net.add_node("wet", [0, 1]).set_cpt("wet", [[[1, 0], [0.1, 0.9]], [[0.2, 0.8], [0, 1]]])
+    done = net.query("rain", {"wet": 1}, do={"hose": 1})
+    return {"an intervention": net.explain("rain", {"wet": 1}, do={"hose": 1}), "do": done}
 
 
 def _pictures() -> dict[str, str]:
