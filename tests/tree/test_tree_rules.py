@@ -244,7 +244,7 @@ def test_the_first_rule_that_holds_decides(held, method, gaps):
 
 
 def check_list(model: RuleClassifier, X: Any, y: Any) -> None:
-    rules, default = model.rules_, model.rules_.default
+    rules, default = model.rules_, model.default_
     every = [*rules, default]
     first = [next((i for i, rule in enumerate(rules) if covers(rule, row)), len(rules)) for row in rows_of(X)]
     assert_array_equal(model.decides(X), first)
@@ -270,8 +270,53 @@ def test_no_rule_that_decides_nothing_and_no_last_rule_that_the_default_repeats(
         X, y = table(seed)
         rules = RuleClassifier(types=TYPES).fit(X, y).rules_
         assert all(rule.support > 0 for rule in rules)
-        if len(rules) and rules.default.support > 0:
+        if len(rules) and rules.default is not None and rules.default.support > 0:
             assert rules[-1].answer != rules.default.answer
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_list_has_no_default_exactly_where_its_rules_cover_every_row(seed):
+    X, y = table(seed)
+    for settings in ({"method": "tree"}, {"method": "one_r"}, {"method": "c45"}, {"nominal": "subset"}):
+        model = RuleClassifier(types=TYPES, min_samples_leaf=1, **settings).fit(X, y)
+        domains = []
+        for f in model._features:
+            limits = {
+                x for rule in model.rules_ for c in rule.conditions for x in (c.low, c.high) if f.name == c.attribute
+            }
+            values = getattr(f.attribute, "values", [*(x for x in limits if x is not None), 1e9])
+            domains.append([(f.name, value) for value in values])
+        rows = map(dict, itertools.product(*domains))
+        covered = all(any(covers(rule, row) for rule in model.rules_) for row in rows)
+        assert (model.rules_.default is None) == (covered and not model.default_.support)
+        assert ("otherwise" in str(model.rules_)) == (model.rules_.default is not None)
+
+
+def test_a_row_with_a_missing_value_gets_the_majority_though_the_rules_cover_every_other():
+    tennis = samples.load("tennis")
+    model = RuleClassifier("tree", min_samples_leaf=1, confidence=0.5).fit(tennis.frame, "play")
+    assert model.rules_.default is None
+    assert len(model.rules_.table["if"]) == len(model.rules_) == 5
+    assert "otherwise" not in str(model.rules_) + model.summary()
+    assert model.predict([{"humidity": "High"}]).tolist() == [model.default_.answer] == ["Yes"]
+    assert model.predict_proba([{"humidity": "High"}])[0].tolist() == [5 / 14, 9 / 14]
+    assert "otherwise play = Yes" in str(model.explain([{"humidity": "High"}]))
+
+
+def test_a_list_that_abstains_has_no_otherwise():
+    tennis = samples.load("tennis")
+    given = TreeClassifier().fit(tennis.frame, "play").rules()[:2]
+    model = RuleClassifier(rules=given, default="abstain").fit(tennis.frame, "play")
+    assert "otherwise" not in str(model.rules_)
+    assert "otherwise no prediction" in str(model.explain([{"outlook": "Sunny"}]))
+
+
+def test_too_many_cases_keep_the_default():
+    rng = np.random.default_rng(0)
+    X = {f"x{j}": rng.integers(0, 2, 3000).astype(str).astype(object) for j in range(14)}
+    model = RuleClassifier("tree", min_samples_leaf=1, confidence=0.5).fit(X, rng.integers(0, 2, 3000).astype(str))
+    assert len(model.rules_) > 500
+    assert model.rules_.default is not None
 
 
 def test_where_no_rule_holds_a_list_gives_the_default_or_abstains():

@@ -23,13 +23,13 @@ from countwise.scoring.tree import ruled
 from countwise.sources import Memory
 from countwise.tree.base import FeatureModel
 from countwise.tree.conditions import Condition, range_condition
-from countwise.tree.features import columns_of, features_of
+from countwise.tree.features import Feature, columns_of, features_of
 from countwise.tree.growth.grow_memory import MemoryTrainingSet
 from countwise.tree.growth.settings import check_growth_settings, growth_settings
 from countwise.tree.growth.sorted_column import values_by_class
 from countwise.tree.nodes import first_best
 from countwise.tree.pruning import between, held_out_weights, prune_pessimistically
-from countwise.tree.rules import Cover, Rule, RuleSet, counted, ordered, rules_of, simplified
+from countwise.tree.rules import Cover, Rule, RuleSet, counted, exhaustive, ordered, rules_of, simplified
 from countwise.tree.scoring import rules_as_terms
 from countwise.working import Account, Grid, Section
 from countwise.working.numbers import percent
@@ -92,7 +92,10 @@ class RuleClassifier(Classifier, FeatureModel):
     classes_ : ndarray
         The classes, sorted.
     rules_ : RuleSet
-        The rules in order, and the default rule.
+        The rules in order, and the default rule. There is no default rule if the rules cover every row without
+        missing values, as the leaves of a tree do, and if ``default="abstain"``.
+    default_ : Rule
+        Prediction if no rule holds; also for rows whose tested values are missing.
     errors_ : Grid
         With ``method="one_r"``: the training errors and the accuracy of each attribute.
     schema_ : Schema
@@ -152,6 +155,7 @@ class RuleClassifier(Classifier, FeatureModel):
         return tags
 
     rules_: RuleSet = field(init=False)
+    default_: Rule = field(init=False)
     _codes: NDArray[np.intp] = field(init=False)  # class code of each rule, and of the default rule
 
     # -- learning --------------------------------------------------------------------
@@ -177,16 +181,26 @@ class RuleClassifier(Classifier, FeatureModel):
 
     def _learn(self, rows: Memory) -> dict[str, Any]:
         data = MemoryTrainingSet.of(rows, self._infer_schema(rows.frame), *self._encode_target(rows))
-        common = {"schema_": data.schema, "target_": data.target, "_features": data.features}
+        common: dict[str, Any] = {"schema_": data.schema, "target_": data.target, "_features": data.features}
         cover = _cover_of(data)
         if self.rules is not None:
-            return {**common, "rules_": counted(self._own_rules(self.rules, data), cover)}
-        if self.method == "one_r":
-            rules, errors = one_rule(data, cover, float(self.n))
-            return {**common, "rules_": counted(rules, cover), "errors_": errors}
-        if self.method == "tree":
-            return {**common, "rules_": counted(self._tree_rules(data), cover)}
-        return {**common, "rules_": ordered(self._simplified(data, cover), cover, float(self.confidence))}
+            rules = counted(self._own_rules(self.rules, data), cover)
+        elif self.method == "one_r":
+            rules, common["errors_"] = one_rule(data, cover, float(self.n))
+            rules = counted(rules, cover)
+        elif self.method == "tree":
+            rules = counted(self._tree_rules(data), cover)
+        else:
+            rules = ordered(self._simplified(data, cover), cover, float(self.confidence))
+        default = rules.default
+        assert default is not None  # noqa: S101 - every list that was counted has a default
+        known = {f.name: f for f in data.features}
+        return {**common, "rules_": self._shown(rules, default, known), "default_": default}
+
+    def _shown(self, rules: RuleSet, default: Rule, known: Mapping[str, Feature]) -> RuleSet:
+        """Return the rules without a default that no row needs, or that is not predicted."""
+        unused = self.default == "abstain" or (not default.support and exhaustive(rules, known))
+        return replace(rules, default=None if unused else default)
 
     def _own_rules(self, rules: RuleSet, data: MemoryTrainingSet) -> RuleSet:
         """Return the given rules after checking their classes and attributes."""
@@ -223,9 +237,7 @@ class RuleClassifier(Classifier, FeatureModel):
 
     def _derive(self) -> None:
         self.classes_ = self.target_.labels(self._label_type)
-        default = self.rules_.default
-        assert default is not None  # noqa: S101 - every fitted list has a default
-        every = [*self.rules_, default]
+        every = [*self.rules_, self.default_]
         counts = np.array([rule.counts for rule in every]).reshape(len(every), -1)
         pseudo = smoothing_of(self.smoothing).pseudo(counts.sum(axis=0)[None], self.target_.values)
         counts = counts + pseudo
@@ -382,7 +394,7 @@ class RuleClassifier(Classifier, FeatureModel):
         """
         table = self._row(X, row)
         which, cover = int(self._deciding(table)[0]), self._cover(table)
-        lines = str(self.rules_).split("\n")
+        lines = str(replace(self.rules_, default=self.default_)).split("\n")
         first = max(0, which - _SHOWN)
         holds = []
         for i in range(first, min(which + 1, len(self.rules_))):
@@ -390,7 +402,8 @@ class RuleClassifier(Classifier, FeatureModel):
             holds.append(f"no: {failed[0]} does not hold" if failed else "yes")
         shown = lines[first : first + len(holds)]
         if which == len(self.rules_):
-            shown, holds = [*shown, lines[-1]], [*holds, "yes: no rule holds"]
+            last = "otherwise no prediction" if self.default == "abstain" else lines[-1]
+            shown, holds = [*shown, last], [*holds, "yes: no rule holds"]
         section = Section("Rules in the order in which they are tried", Grid({"rule": shown, "holds": holds}))
         notes = (f"The {first} rules before these do not hold either.",) if first else ()
         p = self._probabilities[which]
@@ -490,14 +503,12 @@ class RuleClassifier(Classifier, FeatureModel):
           if outlook = Overcast then play = Yes  (4 rows, 100 %)
           if outlook = Rain then play = Yes  (5 rows, 60.0 %)
           if outlook = Sunny then play = No  (5 rows, 60.0 %)
-          otherwise play = Yes  (0 rows, 64.3 %)
         """
         self._check_fitted()
-        n = len(self.rules_)
-        head = f"{self._training_size}; {self.target_.name}: {n} rules"
-        lines = [f"  {line}" for line in str(self.rules_).split("\n")[:_SHOWN]]
-        more = [f"  … and {n + 1 - _SHOWN} more"] if n + 1 > _SHOWN else []
-        return printable("\n".join([head, *lines, *more]))
+        head = f"{self._training_size}; {self.target_.name}: {len(self.rules_)} rules"
+        every = str(self.rules_).split("\n")
+        more = [f"  … and {len(every) - _SHOWN} more"] if len(every) > _SHOWN else []
+        return printable("\n".join([head, *(f"  {line}" for line in every[:_SHOWN]), *more]))
 
     def tables(self) -> dict[str, Grid]:
         """Return the fitted model as tables.
@@ -528,7 +539,7 @@ class RuleClassifier(Classifier, FeatureModel):
             zeros = (0.0,) * len(self.target_.values)
             rules = tuple(replace(rule, counts=zeros) for rule in self.rules)
             given = _plain_rules(replace(self.rules, rules=rules, default=None))
-        return {"rules": _plain_rules(self.rules_), "given": given}
+        return {"rules": _plain_rules(replace(self.rules_, default=self.default_)), "given": given}
 
     def _revive(self, state: Mapping[str, Any]) -> None:
         if self.rules is not None:
@@ -536,7 +547,10 @@ class RuleClassifier(Classifier, FeatureModel):
         self._check_settings()
         self._features = features_of(self.schema_)
         known = {f.name: f for f in self._features}
-        self.rules_ = RuleSet.from_dict(state["rules"], self.target_.values, known)
+        every = RuleSet.from_dict(state["rules"], self.target_.values, known)
+        if every.default is None:
+            raise ValueError("the rules have no default")
+        self.rules_, self.default_ = self._shown(every, every.default, known), every.default
         if state.get("given") is not None:
             self.rules = RuleSet.from_dict(state["given"], self.target_.values, known)
         self._derive()

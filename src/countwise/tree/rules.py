@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, overload
@@ -21,7 +22,9 @@ from countwise.working import Grid
 from countwise.working.grid import shown
 from countwise.working.numbers import number, percent
 
-__all__ = ["Cover", "Rule", "RuleSet", "counted", "ordered", "rules_of", "simplified"]
+__all__ = ["Cover", "Rule", "RuleSet", "counted", "exhaustive", "ordered", "rules_of", "simplified"]
+
+_MOST_CASES = 10_000  # conditions that are checked to find out whether rules cover every row
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,6 +354,43 @@ def _leaves_in_order(tree: Tree, features: Sequence[Feature]) -> Iterator[tuple[
             yield k, tuple(above.values())
         else:
             waiting.extend((child, above) for child in reversed(tree.children_of(k)))
+
+
+def exhaustive(rules: Iterable[Rule], features: Mapping[str, Feature]) -> bool:
+    """Return whether rules cover every row without missing values; False if there are too many cases to check.
+
+    The domain of an attribute is divided where the conditions on it change, and each part is checked in turn.
+    """
+    waiting, checked = [[rule.conditions for rule in rules]], 0
+    while waiting:
+        every = waiting.pop()
+        if not all(every):  # a rule without conditions covers all that is left
+            continue
+        checked += sum(map(len, every))
+        if not every or checked > _MOST_CASES:
+            return False
+        tested = Counter(name for conditions in every for name in {c.attribute for c in conditions})
+        name = tested.most_common(1)[0][0]
+        on_it = [[c for c in conditions if c.attribute == name] for conditions in every]
+        parts = _parts_of(features[name], (c for own in on_it for c in own))
+        holds = np.array(
+            [
+                np.all([np.ones(len(parts), dtype=bool), *(c.holds(parts, features[name]) for c in own)], axis=0)
+                for own in on_it
+            ]
+        )
+        for part in np.unique(holds, axis=1).T:
+            left = [[c for c in rule if c.attribute != name] for rule, here in zip(every, part, strict=True) if here]
+            waiting.append([tuple(conditions) for conditions in left])
+    return True
+
+
+def _parts_of(feature: Feature, conditions: Iterable[Condition]) -> NDArray[Any]:
+    """Return a value of each part of the domain of an attribute that conditions on it divide."""
+    if isinstance(feature.attribute, Nominal):
+        return np.arange(len(feature.attribute.values))
+    limits = {limit for c in conditions for limit in (c.low, c.high) if limit is not None}
+    return np.array([*sorted(limits), np.inf])  # each part is represented by its upper end
 
 
 @dataclass(slots=True, eq=False)
