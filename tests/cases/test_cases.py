@@ -400,9 +400,25 @@ def test_when_no_case_is_left_the_answer_says_so():
 
 def test_cases_that_are_not_similar_enough_are_not_used():
     base = bookings()
-    assert base.solve({"kind": "skiing"}, least=0.5).cases[0].case.id == "c"
-    answer = base.solve({"kind": "skiing"}, least=0.6)
-    assert answer.explain().answer == "No solution: no case is similar enough."
+    assert base.solve({"kind": "skiing"}, min_similarity=0.5).cases[0].case.id == "c"
+    answer = base.solve({"kind": "skiing"}, min_similarity=0.6)
+    assert (answer.solution, answer.cases, answer.solved) == (None, (), False)
+    told = answer.explain()
+    assert told.answer == "No solution: the most similar case, 'c', has similarity 0.5, below 0.6."
+    assert told.sections[0].title == "Similarity to case 'c'"
+    assert [match.case.id for match in base.retrieve({"kind": "skiing"}, 3, min_similarity=0.5)] == ["c"]
+    assert base.retrieve({"kind": "skiing"}, 3, min_similarity=0.6) == []
+    revised = base.revise(answer, solution={"hotel": "Alp", "price": 900})
+    assert revised.explain().answer == "hotel: Alp, price: 900 (revised)."
+    with pytest.raises(AdaptationFailed, match=r"below 0\.6"):
+        base.solve({"kind": "skiing"}, min_similarity=0.6, required=True)
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.5, "high", None, True, float("nan")])
+def test_a_similarity_that_is_none_is_refused(value):
+    for work in (bookings().solve, bookings().retrieve, bookings().explain):
+        with pytest.raises(OptionError, match="min_similarity"):
+            work({"kind": "skiing"}, min_similarity=value)
 
 
 def test_a_rule_cannot_change_the_base_or_the_query():
@@ -612,7 +628,7 @@ def test_an_account_can_be_written_in_every_form():
     similar = ["Similarity to case 'b'", "Similarity to case 'c'"]
     assert titles == ["Rejected", "Retrieved", *similar, "Combined from 2 cases", "Adapted"]
     assert data["value"] == base.solve(query).cases[0].similarity
-    json.dumps(base.explain({"nights": 7}, least=1).to_dict(), allow_nan=False)
+    json.dumps(base.explain({"nights": 7}, min_similarity=1).to_dict(), allow_nan=False)
 
 
 def test_the_parts_of_a_similarity_add_up_to_it():

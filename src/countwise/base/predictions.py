@@ -21,9 +21,21 @@ from countwise.errors import OptionError, did_you_mean, listed
 from countwise.measures import area, by_range
 from countwise.working import Grid
 
-__all__ = ["SCORES", "Predictions", "bounds", "greater", "predicted_by", "predictions_of", "small_logs"]
+__all__ = [
+    "COVERAGE",
+    "NAMED_SCORES",
+    "SCORES",
+    "Predictions",
+    "bounds",
+    "greater",
+    "predicted_by",
+    "predictions_of",
+    "small_logs",
+]
 
 SCORES = ("accuracy", "balanced_accuracy", "log_loss", "brier", "roc_auc", "calibration_error")
+COVERAGE = "coverage"
+NAMED_SCORES = (*SCORES, COVERAGE)
 _LESS = frozenset({"log_loss", "brier", "calibration_error"})
 _SMALL = 1e-300  # a smaller probability has lost digits or has underflowed to 0
 
@@ -35,7 +47,7 @@ def greater(score: str) -> bool:
 
 def bounds(score: str, n_classes: int) -> tuple[float, float]:
     """Return the lowest and the highest possible value of a score; infinite for scikit-learn's scorers."""
-    if score not in SCORES:
+    if score not in NAMED_SCORES:
         return -np.inf, np.inf
     return 0.0, {"log_loss": np.inf, "brier": 1.0 if n_classes == 2 else 2.0}.get(score, 1.0)
 
@@ -43,6 +55,9 @@ def bounds(score: str, n_classes: int) -> tuple[float, float]:
 @dataclass(frozen=True, eq=False)  # no slots: computed properties are cached
 class Predictions:
     """Predictions of a classifier for rows whose class is known.
+
+    A classifier may abstain: rule lists and rote learners predict None if no rule holds or no training row is
+    identical. All scores are those of the other rows, and `coverage` is their proportion.
 
     Parameters
     ----------
@@ -53,7 +68,8 @@ class Predictions:
     proba : ndarray of shape (n_rows, n_classes)
         P(class | row).
     predicted : ndarray of int of shape (n_rows,), default=None
-        The predicted class of each row, as an index into `classes`. By default the most probable class.
+        The predicted class of each row, as an index into `classes`; -1 if the classifier abstains. By default the
+        most probable class.
     weights : ndarray of shape (n_rows,), default=None
         The weight of each row. By default every row has weight 1.
     logs : ndarray of shape (n_rows,), default=None
@@ -63,7 +79,11 @@ class Predictions:
     Attributes
     ----------
     answered : ndarray of int of shape (n_rows,)
-        The predicted class of each row, as an index into `classes`.
+        The predicted class of each row, as an index into `classes`; -1 if the classifier abstains.
+    decided : Predictions
+        The predictions without the rows for which the classifier abstains.
+    coverage : float
+        The proportion of rows for which the classifier does not abstain.
     weight : ndarray of shape (n_rows,)
         The weight of each row.
     own : ndarray of shape (n_rows,)
@@ -112,8 +132,21 @@ class Predictions:
 
     @lazy
     def answered(self) -> Indices:
-        """Predicted class of each row, as an index into `classes`."""
-        return _kernels.argmax_rows(self.proba) if self.predicted is None else self.predicted
+        """Predicted class of each row, as an index into `classes`; -1 if the classifier abstains."""
+        if self.predicted is not None:
+            return self.predicted
+        return np.where(np.isnan(self.proba).any(axis=1), -1, _kernels.argmax_rows(self.proba))
+
+    @lazy
+    def decided(self) -> Predictions:
+        """Predictions without the rows for which the classifier abstains."""
+        known = self.answered >= 0
+        return self if known.all() else self.take(known)
+
+    @lazy
+    def coverage(self) -> float:
+        """Proportion of rows for which the classifier does not abstain."""
+        return self._mean(self.answered >= 0)
 
     @lazy
     def weight(self) -> Floats:
@@ -185,7 +218,10 @@ class Predictions:
         moved = np.array([places.get(c, -1) for c in self.classes], dtype=np.int64)
         proba, stay = np.zeros((len(self), len(classes))), moved >= 0
         proba[:, moved[stay]] = self.proba[:, stay]
-        predicted = None if self.predicted is None else moved[self.predicted]
+        predicted = None
+        if self.predicted is not None:
+            predicted = np.where(self.predicted < 0, -1, moved[self.predicted])
+            proba[predicted < 0] = np.nan
         return Predictions(classes, moved[self.codes], proba, predicted, self.weights, self.logs)
 
     @classmethod
@@ -262,7 +298,8 @@ class Predictions:
     @lazy
     def accuracy(self) -> float:
         """Proportion of rows predicted correctly."""
-        return self._mean(self.answered == self.codes)
+        known = self.decided
+        return known._mean(known.answered == known.codes)
 
     @lazy
     def balanced_accuracy(self) -> float:
@@ -275,10 +312,11 @@ class Predictions:
     @lazy
     def log_loss(self) -> float:
         """Mean of -log P(true class | row); infinite if a true class has probability 0 (see `zeros`)."""
-        counted = self.weight > 0
+        known = self.decided
+        counted = known.weight > 0
         if not counted.any():
             return float("nan")
-        return -float(np.average(self.log_own[counted], weights=self.weight[counted]))
+        return -float(np.average(known.log_own[counted], weights=known.weight[counted]))
 
     @property
     def zeros(self) -> int:
@@ -291,9 +329,10 @@ class Predictions:
 
         For two classes it is that of one class, from 0 to 1; for more it is the sum over the classes, from 0 to 2.
         """
-        hit = np.zeros_like(self.proba)
-        hit[np.arange(len(self)), self.codes] = 1.0
-        return self._mean(((self.proba - hit) ** 2).sum(axis=1)) / (2.0 if len(self.classes) == 2 else 1.0)
+        known = self.decided
+        hit = np.zeros_like(known.proba)
+        hit[np.arange(len(known)), known.codes] = 1.0
+        return known._mean(((known.proba - hit) ** 2).sum(axis=1)) / (2.0 if len(self.classes) == 2 else 1.0)
 
     @lazy
     def roc_auc(self) -> float:
@@ -302,13 +341,14 @@ class Predictions:
         NaN if it is undefined: all rows have the same class, one of three or more classes does not occur, or the
         learner predicts no probabilities.
         """
-        if np.isnan(self.proba).any():
+        known = self.decided
+        if np.isnan(known.proba).any():
             return float("nan")
-        occurs = np.bincount(self.codes, self.weight, len(self.classes)) > 0
+        occurs = np.bincount(known.codes, known.weight, len(self.classes)) > 0
         if occurs.sum() < 2 or (len(self.classes) > 2 and not occurs.all()):
             return float("nan")
         positive = [1] if len(self.classes) == 2 else range(len(self.classes))
-        return float(np.mean([area(self.proba[:, c], self.codes == c, self.weight) for c in positive]))
+        return float(np.mean([area(known.proba[:, c], known.codes == c, known.weight) for c in positive]))
 
     @lazy
     def calibration_error(self) -> float:
@@ -317,7 +357,7 @@ class Predictions:
         The mean difference between the probability of the predicted class and the accuracy in its bin, weighted by
         the rows. NaN if the learner predicts no probabilities.
         """
-        if np.isnan(self.proba).any():
+        if np.isnan(self.decided.proba).any():
             return float("nan")  # the learner predicts no probabilities
         rows, predicted, right = self._bins(10)
         total = rows.sum()
@@ -328,7 +368,7 @@ class Predictions:
 
         Parameters
         ----------
-        name : {'accuracy', 'balanced_accuracy', 'log_loss', 'brier', 'roc_auc', 'calibration_error'}
+        name : {'accuracy', 'balanced_accuracy', 'log_loss', 'brier', 'roc_auc', 'calibration_error', 'coverage'}
             The score.
 
         Returns
@@ -343,9 +383,10 @@ class Predictions:
         >>> Predictions(("no", "yes"), np.array([0, 1]), np.array([[0.8, 0.2], [0.7, 0.3]])).score("accuracy")
         0.5
         """
-        if name not in SCORES:
+        if name not in NAMED_SCORES:
             raise OptionError(
-                f"There is no score {name!r}.", hint=did_you_mean(name, SCORES) or f"use one of {listed(SCORES)}."
+                f"There is no score {name!r}.",
+                hint=did_you_mean(name, NAMED_SCORES) or f"use one of {listed(NAMED_SCORES)}.",
             )
         return float(getattr(self, name))
 
@@ -377,8 +418,8 @@ class Predictions:
     @lazy
     def table(self) -> Floats:
         """Confusion matrix: rows are true classes, columns predicted classes."""
-        k = len(self.classes)
-        counts = np.bincount(self.codes * k + self.answered, self.weight, k * k)
+        k, known = len(self.classes), self.decided
+        counts = np.bincount(known.codes * k + known.answered, known.weight, k * k)
         return counts.astype(np.float64).reshape(k, k)
 
     def confusion(self) -> Grid:
@@ -387,7 +428,8 @@ class Predictions:
         Returns
         -------
         Grid
-            A row for each true class: the number of rows by predicted class, and the proportion predicted correctly.
+            A row for each true class: the number of rows by predicted class, the number of rows without a prediction
+            if there are any, and the proportion of the others that is predicted correctly.
 
         Examples
         --------
@@ -401,6 +443,10 @@ class Predictions:
         columns: dict[str, list[Any]] = {"class": list(self.classes)}
         for c, column in zip(self.classes, self.table.T, strict=True):
             columns[f"predicted {c}"] = [_whole(n) for n in column]
+        if self.decided is not self:
+            silent = self.answered < 0
+            counts = np.bincount(self.codes[silent], self.weight[silent], len(self.classes))
+            columns["no prediction"] = [_whole(n) for n in counts]
         rows = self.table.sum(axis=1)
         columns["right"] = np.where(rows > 0, np.diag(self.table) / np.maximum(rows, 1e-300), np.nan).tolist()
         return Grid(columns)
@@ -430,9 +476,10 @@ class Predictions:
 
     def _bins(self, n_bins: int, c: int | None = None) -> tuple[Floats, Floats, Floats]:
         """Return, by bin of the probability, the rows, the mean probability and the observed proportion."""
-        p = self.proba[np.arange(len(self)), self.answered] if c is None else self.proba[:, c]
-        right = (self.answered == self.codes) if c is None else (self.codes == c)
-        return by_range(p, right, self.weight, n_bins)
+        known = self.decided
+        p = known.proba[np.arange(len(known)), known.answered] if c is None else known.proba[:, c]
+        right = (known.answered == known.codes) if c is None else (known.codes == c)
+        return by_range(p, right, known.weight, n_bins)
 
     def reliability(self, of: Any = None, n_bins: int = 10) -> Grid:
         """Compare predicted probabilities with observed proportions, bin by bin.
@@ -512,6 +559,8 @@ def predictions_of(
             posterior = found if shape[1] == len(own) and (own == np.arange(len(own))).all() else np.zeros(shape)
             if posterior is not found:
                 posterior[:, own] = found
+            if (predicted < 0).any():
+                posterior[predicted < 0] = np.nan
         if proba and hasattr(model, "predict_log_proba"):
             place = np.full(shape[1], -1)
             place[own] = np.arange(len(own))
@@ -534,8 +583,9 @@ def predicted_by(model: Any, X: Any, *, proba: bool = True) -> tuple[Any, Any]:
 
 
 def coded(labels: Any, target: Nominal) -> Indices:
-    """Return the index of each label among the classes."""
-    return target.encode(series_of(labels)[0], strict=True).astype(np.int64)
+    """Return the index of each label among the classes; -1 if it is missing: the classifier abstains."""
+    codes = target.encode(series_of(labels)[0], strict=True).astype(np.int64)
+    return np.where(codes < len(target.values), codes, -1)
 
 
 def small_logs(own: Floats, place: Indices, ask: Callable[[Indices], Any]) -> Floats | None:

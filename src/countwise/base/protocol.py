@@ -326,6 +326,8 @@ class Classifier(Estimator):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy: the proportion of rows whose class is predicted correctly.
 
+        Rows for which the classifier abstains are not counted; NaN if it abstains for all of them.
+
         Examples
         --------
         >>> from countwise import NaiveBayesClassifier, samples
@@ -337,7 +339,10 @@ class Classifier(Estimator):
         source = memory(X, y, sample_weight)
         target = self.target_  # type: ignore[attr-defined]
         predicted = target.encode(series_of(self.predict(source.frame))[0])  # type: ignore[attr-defined]
-        return float(np.average(predicted == target.encode(source.target), weights=source.weights))
+        known = predicted != target.missing
+        right, weights = (predicted == target.encode(source.target))[known], source.weights
+        weights = None if weights is None else weights[known]
+        return float(np.average(right, weights=weights)) if known.any() else float("nan")
 
 
 class Regressor(Estimator):

@@ -45,6 +45,10 @@ class CaseAnswer:
         The outcome that was recorded by `CaseBase.revise`.
     notes : str, default=""
         The notes that were recorded by `CaseBase.revise`.
+    nearest : Match, default=None
+        The most similar case, if it is less similar than `min_similarity`.
+    min_similarity : float, default=0.0
+        The smallest similarity of a case that could be used, if no case is similar enough.
 
     Examples
     --------
@@ -65,6 +69,8 @@ class CaseAnswer:
     revised: bool = False
     outcome: Any = None
     notes: str = ""
+    nearest: Match | None = None
+    min_similarity: float = 0.0
 
     @property
     def solved(self) -> bool:
@@ -85,7 +91,7 @@ class CaseAnswer:
         >>> CaseBase([({"hours": 900}, "bearing"), ({"hours": 100}, "seal")]).solve({"hours": 700}).explain().answer
         'bearing, from case 1 (similarity 0.75).'
         """
-        best = self.cases[0].similarity if self.cases else 0.0
+        best = self.cases[0].similarity if self.cases else 0.0 if self.nearest is None else self.nearest.similarity
         return Account(_sentence(self), best, tuple(_sections(self)), tuple(_notes(self)))
 
     def __repr__(self) -> str:
@@ -99,7 +105,12 @@ def _sentence(answer: CaseAnswer) -> str:
     if answer.revised:
         return f"{shown(answer.solution)} (revised)."
     if not answer.cases:
-        n = len(answer.backtracks)
+        n, near = len(answer.backtracks), answer.nearest
+        if near is not None:
+            return (
+                f"No solution: the most similar case, {near.case.id!r}, has similarity {number(near.similarity)}, "
+                f"below {number(answer.min_similarity)}."
+            )
         return f"No solution: none of {n} cases could be adapted." if n else "No solution: no case is similar enough."
     best = answer.cases[0]
     others = f" and {counted(len(answer.cases) - 1, 'other case')}" if len(answer.cases) > 1 else ""
@@ -115,6 +126,8 @@ def _sections(answer: CaseAnswer) -> Iterator[Section]:
         yield _backtracks(answer)
     if answer.cases:
         yield _cases(answer)
+    elif answer.nearest is not None and not answer.revised:
+        yield _similarity(answer.nearest)
     yield from map(_similarity, answer.cases)
     if len(answer.cases) > 1:
         yield _combined(answer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import count, islice, takewhile
+from itertools import chain, count, islice, takewhile
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,7 @@ class _Unchanged:
 _SAME: Any = _Unchanged()
 _ROUNDING = 1e-12
 _COUNT = NumberIn(1, whole=True)  # number of cases
+_SIMILARITY = NumberIn(0, 1)
 
 
 class CaseBase:
@@ -206,7 +207,9 @@ class CaseBase:
             }
         )
 
-    def retrieve(self, query: Mapping[str, Any], k: int = 1, *, candidates: int | None = None) -> list[Match]:
+    def retrieve(
+        self, query: Mapping[str, Any], k: int = 1, *, candidates: int | None = None, min_similarity: float = 0.0
+    ) -> list[Match]:
         """Retrieve the k cases that are most similar to a query.
 
         Parameters
@@ -218,6 +221,8 @@ class CaseBase:
         candidates : int, optional
             Largest number of cases whose exact similarity is computed. They are the cases with the largest upper
             bounds of the similarity, so a more similar case may be missed. By default the result is exact.
+        min_similarity : float, default=0.0
+            Smallest similarity of a case, from 0 to 1. Cases that are less similar are not returned.
 
         Returns
         -------
@@ -232,9 +237,10 @@ class CaseBase:
         [(2, 0.875), (1, 0.125)]
         """
         check_value("k", k, _COUNT)
+        check_value("min_similarity", min_similarity, _SIMILARITY)
         checked_query = self._store.checked_query(query)
-        ranking = self._store.ranking(checked_query, candidates)
-        return [self._store.match(checked_query, *found) for found in islice(ranking, k)]
+        near = takewhile(_enough(min_similarity), self._store.ranking(checked_query, candidates))
+        return [self._store.match(checked_query, *found) for found in islice(near, k)]
 
     def solve(
         self,
@@ -243,7 +249,7 @@ class CaseBase:
         *,
         candidates: int | None = None,
         combine: str | Mapping[str, str] | None = None,
-        least: float = 0.0,
+        min_similarity: float = 0.0,
         required: bool = False,
     ) -> CaseAnswer:
         """Solve a problem by reusing and adapting the solutions of the most similar cases.
@@ -260,8 +266,8 @@ class CaseBase:
             How the solutions of k cases are combined. 'weighted' is a vote weighted by similarity, 'majority' an
             unweighted vote, 'mean' the mean weighted by similarity, and 'best' copies the most similar case. By
             default it is 'weighted' for strings and booleans, 'mean' for numbers and 'best' for other values.
-        least : float, default=0.0
-            Smallest similarity of a case that is used.
+        min_similarity : float, default=0.0
+            Smallest similarity of a case that is used, from 0 to 1. If no case is that similar, there is no solution.
         required : bool, default=False
             If True, raise `AdaptationFailed` if there is no solution.
 
@@ -283,11 +289,13 @@ class CaseBase:
         900.0
         """
         check_value("k", k, _COUNT)
+        check_value("min_similarity", min_similarity, _SIMILARITY)
         check_combine(combine, [case.solution for case in self._store.cases.values()])
         checked_query = self._store.checked_query(query)
         ranking = self._store.ranking(checked_query, candidates)
         backtracks: list[Backtrack] = []
-        near = takewhile(lambda found: found[1] >= least - _ROUNDING, ranking)
+        first = next(ranking, None)
+        near = takewhile(_enough(min_similarity), () if first is None else chain((first,), ranking))
         for window in _windows((self._store.match(checked_query, *found) for found in near), k):
             solution, steps = combined(window, combine)
             adaptations, rejected = adapted(self._rules, checked_query, window[0], solution)
@@ -297,6 +305,8 @@ class CaseBase:
                 return CaseAnswer(checked_query, copied(solution), *rest, proposed=solution)
             backtracks.append(rejected)
         answer = CaseAnswer(checked_query, None, (), (), (), tuple(backtracks), ranking.effort)
+        if first is not None and not backtracks:
+            answer = replace(answer, nearest=self._store.match(checked_query, *first), min_similarity=min_similarity)
         if required:
             raise AdaptationFailed(answer.explain().answer, hint="use explain(query) to see why.")
         return answer
@@ -522,6 +532,11 @@ class CaseBase:
         from countwise.cases.files import load_base
 
         return load_base(cls, path, tuple(rules), dict(similarities or {}))
+
+
+def _enough(min_similarity: float) -> Callable[[tuple[Case, float]], bool]:
+    """Return whether a case of a ranking is similar enough."""
+    return lambda found: found[1] >= min_similarity - _ROUNDING
 
 
 def _windows(matches: Iterator[Match], k: int) -> Iterator[list[Match]]:

@@ -8,6 +8,7 @@ import click
 
 from countwise.cli._common import (
     csv_writer,
+    echo,
     note_unseen,
     output_file,
     predictor_from,
@@ -30,7 +31,8 @@ def command(model: str, files: tuple[str, ...], output: str, proba: bool, raw: b
 
     The predictions are in the order of the rows. Rows are read in chunks, so FILE can be larger than memory. FILE can
     be a pattern in quotes. A class that a spreadsheet would run as a formula, such as =1+1, is written with an
-    apostrophe before it, unless --raw is given; other commands remove it when they read the file.
+    apostrophe before it, unless --raw is given; other commands remove it when they read the file. A model that
+    abstains for a row leaves its line empty, and a note counts these rows.
 
     \b
     Examples:
@@ -48,20 +50,31 @@ def command(model: str, files: tuple[str, ...], output: str, proba: bool, raw: b
         head = [fitted.target_.name, *([f"P({c})" for c in fitted.classes_] if proba else [])]
         with progress_bar(f"Reading {title(found)}"):
             types, needed = field_types(fitted.schema_), list(fitted.schema_)
+            n_abstained = 0
             for number, chunk in enumerate(read_pieces(found, types=types, needed=needed)):
                 lines = _lines(fitted, chunk, proba)  # before the header: a bad file must not leave partial output
                 if number == 0:
                     note_unseen(fitted.schema_, chunk)
                     writer.writerow(head)
                 writer.writerows(lines)
+                n_abstained += sum(line[0] == "" for line in lines)
+    if n_abstained:
+        rows = "1 row" if n_abstained == 1 else f"{n_abstained:,} rows"
+        echo(f"Note: the model abstains for {rows}: no rule holds, or no training row is identical.", err=True)
 
 
 def _lines(model: Any, chunk: Any, proba: bool) -> list[list[Any]]:
     if len(next(iter(chunk.values()), ())) == 0:
         return []
     if not proba:
-        return [[label] for label in model.predict(chunk).tolist()]
+        return [[_cell(label)] for label in model.predict(chunk).tolist()]
     from countwise.base.predictions import predicted_by
 
     labels, posterior = predicted_by(model, chunk)
-    return [[label, *(f"{p:.6g}" for p in row)] for label, row in zip(labels, posterior.tolist(), strict=True)]
+    rows = zip(labels, posterior.tolist(), strict=True)
+    return [[_cell(label), *("" if p != p else f"{p:.6g}" for p in row)] for label, row in rows]
+
+
+def _cell(label: Any) -> Any:
+    """Return a predicted class, or an empty cell if the model abstains."""
+    return "" if label is None else label

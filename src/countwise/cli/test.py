@@ -78,7 +78,7 @@ def command(
         for chunk in read_pieces(found, types=field_types(schema), needed=needed):
             _check(chunk, holdout.target, found[0])
             holdout.add(chunk)
-    predictions = holdout.predictions
+    predictions = holdout.predictions.decided
     report = _report(holdout, predictions)
     if priced is not None:
         report["cost"] = _priced(holdout, predictions, priced, positive)
@@ -110,24 +110,29 @@ def _costs(texts: tuple[str, ...], classes: list[Any], positive: str | None) -> 
 
 
 def _report(holdout: Any, predictions: Any) -> dict[str, Any]:
-    from countwise.base.predictions import SCORES
+    from countwise.base.predictions import COVERAGE, SCORES
     from countwise.evaluation.validation import scores_by
 
     base = holdout.baseline
+    abstains = [COVERAGE] if holdout.n_abstained else []
     report: dict[str, Any] = {
-        "rows": len(predictions),
+        "rows": len(holdout.predictions),
         "without_class": holdout.n_missing,
         "abstained": holdout.n_abstained,
         "classes_never_met": holdout.unseen,
-        "scores": predictions.scores(),
+        "scores": holdout.predictions.scores((*SCORES, *abstains)),
         "zeros": predictions.zeros,
-        "majority_class": None if base is None else {"class": predictions.classes[base.answered[0]], **base.scores()},
+        "majority_class": None
+        if base is None
+        else {"class": predictions.classes[base.answered[0]], **base.scores((*SCORES, *abstains))},
         "classes": list(predictions.classes),
         "confusion": predictions.table,
         "calibration": _common.rows_of_grid(predictions.reliability()),
     }
     if holdout.by is not None:
-        report["by"] = _common.rows_of_grid(scores_by(predictions, holdout.labels, holdout.by, SCORES))
+        report["by"] = _common.rows_of_grid(
+            scores_by(holdout.predictions, holdout.labels, holdout.by, (*SCORES, *abstains))
+        )
     return report
 
 
@@ -206,7 +211,7 @@ def _notes(report: dict[str, Any], holdout: Any, predictions: Any) -> list[str]:
     if report["without_class"]:
         notes.append(f"{_rows(report['without_class'])} without a class skipped.")
     if report["abstained"]:
-        notes.append(f"{_rows(report['abstained'])} skipped: the model abstains.")
+        notes.append(f"The model abstains for {_rows(report['abstained'])}; the scores are those of the other rows.")
     if report["majority_class"] is None:
         notes.append("There is no baseline, because the model does not store the class frequencies.")
     return [f"Note: {note}" for note in notes]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from countwise._cached import lazy
-from countwise.base.predictions import SCORES, Predictions, greater
+from countwise.base.predictions import COVERAGE, SCORES, Predictions, greater
 from countwise.errors import CountwiseError, OptionError, did_you_mean, listed
 from countwise.evaluation.learning_curve import LearningCurve
 from countwise.evaluation.validation import PairedTest, Validation, mean_of, paired_test
@@ -34,6 +34,9 @@ def _best(found: Comparison) -> str:
     first = f"{found.best} has the {best} {score} of {n_learners} learners: {_shown(found, mine)}"
     if n_learners == 1:
         first = f"{found.best} has {'an' if score[0] in 'aeiou' else 'a'} {score} of {_shown(found, mine)}"
+    coverage = found.validations[found.best].mean(COVERAGE)
+    if coverage < 1:
+        first += f" on the {100 * coverage:.1f} % of the rows that it predicts"
     if math.isnan(base):
         return f"{first}."
     against = found.against(MAJORITY)
@@ -96,7 +99,7 @@ def _list(names: Sequence[str], most: int = 5) -> str:
 
 def _calibration(found: Comparison) -> str:
     """Describe the calibration: of the predictions with probability 80 %, about 80 % should be correct."""
-    predictions = found.validations[str(found.best)].predictions
+    predictions = found.validations[str(found.best)].predictions.decided
     if np.isnan(predictions.proba).any():
         return f"{found.best} does not predict probabilities."
     error, chance = predictions.calibration_error, _chance(predictions)
@@ -308,6 +311,8 @@ class Comparison:
             columns[other] = [
                 v.predictions.calibration_error if whole else v.mean(other) for v in self.validations.values()
             ]
+        if any(COVERAGE in v._shown for v in self.validations.values()):
+            columns[COVERAGE] = [v.mean(COVERAGE) for v in self.validations.values()]
         columns["fit_seconds"] = [mean_of([f.fitted.seconds for f in v.folds]) for v in self.validations.values()]
         columns["predict_seconds"] = [mean_of([f.seconds for f in v.done]) for v in self.validations.values()]
         columns["failed_folds"] = [len(v.errors) for v in self.validations.values()]
@@ -367,6 +372,9 @@ class Comparison:
         losses = zip(self.validations, self.table["log_loss"], strict=True)
         infinite = ", ".join(name for name, loss in losses if loss == math.inf)
         notes = []
+        silent = ", ".join(name for name, v in self.validations.items() if v.done and v.predictions.coverage < 1)
+        if silent:
+            notes.append(f"learners that abstain are scored on the rows that they predict (coverage): {silent}")
         if infinite:
             notes.append(f"the log loss is infinite if the true class of a row got probability 0: {infinite}")
         for name, validation in self.validations.items():

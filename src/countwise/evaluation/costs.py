@@ -83,6 +83,7 @@ def decide(estimator: Any, X: Any = None, *, cost: Any = None, classes: Any = No
         found, proba = predicted_by(estimator, X)
         places = {plain(c): i for i, c in enumerate(labels)}
         predicted = np.array([places.get(plain(c), 0) for c in found], dtype=np.int64)
+        proba = np.asarray(proba, dtype=np.float64)
     else:
         if X is not None or hasattr(estimator, "predict"):
             raise OptionError(
@@ -97,7 +98,12 @@ def decide(estimator: Any, X: Any = None, *, cost: Any = None, classes: Any = No
                 "agree."
             )
     costs = 1.0 - np.eye(len(labels)) if cost is None else costs_of(cost, labels.tolist(), pos_label)
-    return labels[cheapest(proba, costs, predicted)]
+    silent = np.isnan(proba).any(axis=1)  # the classifier abstains
+    decisions = labels[cheapest(np.where(silent[:, None], 0.0, proba), costs, predicted)]
+    if silent.any():
+        decisions = decisions.astype(object)
+        decisions[silent] = None
+    return decisions
 
 
 def _probabilities(given: Any) -> Floats:

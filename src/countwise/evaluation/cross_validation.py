@@ -12,7 +12,7 @@ import numpy as np
 
 from countwise import progress
 from countwise._typing import Indices
-from countwise.base.predictions import SCORES, Predictions
+from countwise.base.predictions import NAMED_SCORES, SCORES, Predictions
 from countwise.errors import (
     NumberIn,
     OptionError,
@@ -119,8 +119,8 @@ def cross_validate(
         An integer is the number of stratified, shuffled folds. A scikit-learn splitter or an iterable of (train,
         test) indices is used as given.
     scoring : str, callable, list or mapping, optional
-        One or more of "accuracy", "balanced_accuracy", "log_loss", "brier", "roc_auc" and "calibration_error", names
-        of scikit-learn scorers, or scorers. A mapping gives them names. By default the six scores listed here.
+        One or more of "accuracy", "balanced_accuracy", "log_loss", "brier", "roc_auc", "calibration_error" and
+        "coverage", names of scikit-learn scorers, or scorers. A mapping gives them names. By default the first six.
     groups : str or array-like, optional
         Column, or label of each row. Rows of one group are held out together.
     by : str or array-like, optional
@@ -142,6 +142,11 @@ def cross_validate(
     Validation
         Result with `scores`, `frame` (one row for each fold), `predictions` of all held-out rows, `by(column)` and
         `errors`.
+
+    Notes
+    -----
+    A learner that abstains, such as ``RoteClassifier("abstain")``, predicts None for some rows. All scores are those
+    of the other rows, and "coverage" is the proportion of these rows; it is shown if it is below 1.
 
     See Also
     --------
@@ -246,7 +251,7 @@ def leave_one_out(
     if others:
         raise OptionError(
             f"Leave-one-out cannot use {listed(others)}: a scikit-learn scorer cannot score a single row.",
-            hint=f"use one or more of {listed(SCORES)}.",
+            hint=f"use one or more of {listed(NAMED_SCORES)}.",
         )
     if by is not None:
         data.labels(by, X)
@@ -303,17 +308,17 @@ def scoring_of(scoring: Any, what: str = "scoring") -> tuple[tuple[str, ...], di
     else:
         raise OptionError(
             f"{what} must be a score, a list or a mapping of scores, not {given!r}.",
-            hint=f"use one or more of {listed(SCORES)}.",
+            hint=f"use one or more of {listed(NAMED_SCORES)}.",
         )
     found: dict[str, Any] = {}
     for name, one in pairs:
         label = name or (one if isinstance(one, str) else _name_of(one))
         while label in found and not isinstance(one, str):  # two scorers with the same name
             label = f"{label}_"
-        found[label] = None if isinstance(one, str) and one == label and label in SCORES else _scorer(one, what)
+        found[label] = None if isinstance(one, str) and one == label and label in NAMED_SCORES else _scorer(one, what)
     if not found:
         raise OptionError(
-            f"{what} is empty; at least one score is needed.", hint=f"use one or more of {listed(SCORES)}."
+            f"{what} is empty; at least one score is needed.", hint=f"use one or more of {listed(NAMED_SCORES)}."
         )
     return tuple(found), {name: scorer for name, scorer in found.items() if scorer is not None}
 
@@ -340,7 +345,7 @@ def _scorer(one: Any, what: str) -> Any:
     if not isinstance(one, str) or one not in get_scorer_names():
         raise OptionError(
             f"{what} must be the name of a score or a scorer, not {one!r}.",
-            hint=did_you_mean(one, [*SCORES, *get_scorer_names()]) or f"use one of {listed(SCORES)}.",
+            hint=did_you_mean(one, [*NAMED_SCORES, *get_scorer_names()]) or f"use one of {listed(NAMED_SCORES)}.",
         )
     return get_scorer(one)
 
@@ -396,9 +401,14 @@ def evaluate_fold(
         try:
             predictions = predict_rows(model.model, held)
             took = time.perf_counter() - start
+            known = (
+                held if predictions.decided is predictions else held.subset(np.flatnonzero(predictions.answered >= 0))
+            )
             with progress.quiet():
-                extra = {name: scored(scorer, model.model, held.table, held.y, held.weights)
-                         for name, scorer in others.items()}  # fmt: skip
+                for name, scorer in others.items():
+                    extra[name] = np.nan
+                    if len(known):
+                        extra[name] = scored(scorer, model.model, known.table, known.y, known.weights)
         except Exception as reason:
             predictions, error = None, reason
     return Fold(train, test, model, predictions, base, took, extra, error)

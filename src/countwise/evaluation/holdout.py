@@ -23,8 +23,8 @@ __all__ = ["Holdout"]
 class Holdout:
     """Collect the predictions of a fitted classifier for rows with a known class.
 
-    The class is in the column `target`, by default the target of the model. Rows without a class, and rows for which
-    the model abstains, are ignored and counted. A class unseen in training has probability 0. `by` is a column of
+    The class is in the column `target`, by default the target of the model. Rows without a class are ignored and
+    counted. A class unseen in training has probability 0. `by` is a column of
     groups, `weights` a column of row weights.
     """
 
@@ -35,7 +35,8 @@ class Holdout:
             )
         self.model, self.by, self.weights = model, by, weights
         self.target = target if target is not None else model.target_.name
-        self.n_missing = self.n_abstained = 0  # ignored rows: without a class, without a prediction
+        self.n_missing = 0  # ignored rows: without a class
+        self.n_abstained = 0  # rows without a prediction
         self.unseen: dict[Any, int] = {}  # number of rows of each class unseen in training
         self._seen = [plain(c) for c in model.classes_]
         self._parts: list[Predictions] = []
@@ -58,15 +59,14 @@ class Holdout:
             X, codes = rows_of(X, known), codes[known]
         weight = None if weights is None else np.asarray(weights, dtype=np.float64)[known]
         found = predictions_of(self.model, X, target, codes, weight)
-        kept = np.flatnonzero(~np.isnan(found.proba).any(axis=1))
-        self.n_abstained += len(known) - len(kept)
-        counts = np.bincount(codes[kept], minlength=len(target.values))
+        self.n_abstained += int((found.answered < 0).sum())
+        counts = np.bincount(codes, minlength=len(target.values))
         for c, n in zip(target.values[len(self._seen) :], counts[len(self._seen) :].tolist(), strict=True):
             if n:
                 self.unseen[c] = self.unseen.get(c, 0) + n
-        self._parts.append((found if len(kept) == len(known) else found.take(kept)).over(self.classes))
+        self._parts.append(found.over(self.classes))
         if groups is not None:
-            self._labels.append(groups[known[kept]])
+            self._labels.append(groups[known])
 
     def _encoded(self, column: Column) -> tuple[Nominal, NDArray[np.int64]]:
         """Encode the classes of a chunk; those that are new follow the known ones."""
@@ -90,7 +90,7 @@ class Holdout:
     @property
     def predictions(self) -> Predictions:
         """The predictions of all rows so far."""
-        if not any(len(part) for part in self._parts):
+        if not any(len(part.decided) for part in self._parts):
             raise TableError(
                 f"No row has both a class in {self.target!r} and a prediction; there is nothing to score."
             )
@@ -98,6 +98,6 @@ class Holdout:
 
     @property
     def baseline(self) -> Predictions | None:
-        """The predictions of the majority class in training; None if the model has no `class_count_`."""
+        """The majority class in training for the rows with a prediction; None if the model has no `class_count_`."""
         counts = getattr(self.model, "class_count_", None)
-        return None if counts is None else self.predictions.majority(np.asarray(counts, dtype=np.float64))
+        return None if counts is None else self.predictions.decided.majority(np.asarray(counts, dtype=np.float64))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from countwise._cached import lazy
 from countwise._typing import Floats, Indices
-from countwise.base.predictions import SCORES, Predictions, bounds, greater
+from countwise.base.predictions import COVERAGE, NAMED_SCORES, Predictions, bounds, greater
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.evaluation.costs import costs_of
 from countwise.evaluation.dataset import EvaluationData
@@ -127,6 +127,12 @@ class Validation:
         kept = self.data.rows.kept
         return self._places if kept is None else np.asarray(kept[self._places], dtype=np.int64)
 
+    @property
+    def _shown(self) -> tuple[str, ...]:
+        """The names of the scores, and the coverage if the learner abstains."""
+        silent = COVERAGE not in self.scoring and bool(self.done) and self.predictions.coverage < 1
+        return (*self.scoring, COVERAGE) if silent else self.scoring
+
     def _in_order(self, parts: Sequence[Predictions]) -> Predictions:
         order = np.argsort(np.concatenate([fold.test for fold in self.done]), kind="stable")
         return Predictions.joined(parts).take(order)
@@ -222,7 +228,7 @@ class Validation:
             "fold": list(range(1, len(self.folds) + 1)),
             "train_rows": [len(fold.train) for fold in self.folds],
             "test_rows": [len(fold.test) for fold in self.folds],
-            **{score: self.values(score).tolist() for score in self.scoring},
+            **{score: self.values(score).tolist() for score in self._shown},
             "fit_seconds": [fold.fitted.seconds for fold in self.folds],
             "predict_seconds": [fold.seconds for fold in self.folds],
         }
@@ -232,13 +238,19 @@ class Validation:
 
     @property
     def scores(self) -> Grid:
-        """One row for each score: mean, 95 % confidence interval (`from`, `to`), mean of the majority class."""
-        ends = [self.interval(score) for score in self.scoring]
-        known = [[fold.baseline.score(s) for fold in self.done] if s in SCORES else [] for s in self.scoring]
+        """One row for each score: mean, 95 % confidence interval (`from`, `to`), mean of the majority class.
+
+        If the learner abstains, the scores of the majority class are those of the same rows.
+        """
+        ends = [self.interval(score) for score in self._shown]
+        base = [
+            fold.baseline.take(fold.predictions.answered >= 0) for fold in self.done if fold.predictions is not None
+        ]
+        known = [[one.score(s) for one in base] if s in NAMED_SCORES else [] for s in self._shown]
         return Grid(
             {
-                "score": list(self.scoring),
-                "mean": [self.mean(score) for score in self.scoring],
+                "score": list(self._shown),
+                "mean": [self.mean(score) for score in self._shown],
                 "from": [low for low, _ in ends],
                 "to": [high for _, high in ends],
                 "majority_class": [mean_of(values) for values in known],
@@ -273,7 +285,7 @@ class Validation:
             )
         labels = self.data.labels(column, self.X)[self._places]
         name = column if isinstance(column, str) else "group"
-        return scores_by(self.predictions, labels, name, [s for s in self.scoring if s in SCORES])
+        return scores_by(self.predictions, labels, name, [s for s in self._shown if s in NAMED_SCORES])
 
     def cost(self, costs: Any) -> float:
         """Return the mean cost of the predictions.
@@ -345,6 +357,10 @@ class Validation:
         if zeros and "log_loss" in self.scoring:
             rows = f"{zeros} row{'s' * (zeros != 1)}"
             lines += ["", f"log_loss is infinite: the true class of {rows} got probability 0."]
+        silent = len(self.predictions) - len(self.predictions.decided) if self.done else 0
+        if silent:
+            rows = f"{silent} row{'s' * (silent != 1)}"
+            lines += ["", f"The learner abstains for {rows}; the scores are those of the other rows."]
         lines += [f"Fold {i + 1} failed: {error}" for i, error in self.errors]
         lines += [] if self.groups is None else ["", str(self.by())]
         return "\n".join(lines)

@@ -69,6 +69,7 @@ class _ByClass(PredictionDisplay):
         >>> ROCDisplay.from_answers(found.predictions).ax_.get_xlabel()
         'false positive rate'
         """
+        answers = answers.decided
         cls._refuse_without_proba(answers, name)
         classes = list(answers.classes)
         which = [_class(classes, pos_label)] if pos_label is not None or len(classes) == 2 else range(len(classes))
@@ -283,6 +284,7 @@ class CalibrationDisplay(PredictionDisplay):
         'probability of Yes'
         """
         check_value("n_bins", n_bins, NumberIn(1, whole=True))
+        answers = answers.decided
         cls._refuse_without_proba(answers, name)
         classes = list(answers.classes)
         if pos_label is None and len(classes) != 2:
