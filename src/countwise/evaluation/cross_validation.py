@@ -143,15 +143,15 @@ def cross_validate(
         Result with `scores`, `frame` (one row for each fold), `predictions` of all held-out rows, `by(column)` and
         `errors`.
 
-    Notes
-    -----
-    A learner that abstains, such as ``RoteClassifier("abstain")``, predicts None for some rows. All scores are those
-    of the other rows, and "coverage" is the proportion of these rows; it is shown if it is below 1.
-
     See Also
     --------
     leave_one_out : Hold out one row at a time.
     compare : Cross-validate many learners on the same folds.
+
+    Notes
+    -----
+    A learner that abstains, such as ``RoteClassifier("abstain")``, predicts None for some rows. All scores are those
+    of the other rows, and "coverage" is the proportion of these rows; it is shown if it is below 1.
 
     Examples
     --------
