@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from countwise import BayesNetwork
+from countwise import BayesNetwork, BayesNetworkClassifier
 from countwise.errors import OptionError
 from countwise.network.graph import Graph
 from countwise.plots import draw_network
@@ -64,3 +65,59 @@ def test_a_cycle_and_an_unknown_node_are_refused_without_cpts() -> None:
 def test_the_graph_of_a_fitted_network_has_the_nodes_that_have_values() -> None:
     net = BayesNetwork("hill_climb").fit({"a": [-2.5, 1.0], "b": [None, None], "c": ["u", "v"]})
     assert set(net.to_networkx().nodes) <= set(net.graph_.nodes)
+
+
+def test_nodes_without_arcs_belong_to_a_structure() -> None:
+    assert BayesNetwork({"wet": ["rain"], "moon": []}).graph_.nodes == ("rain", "wet", "moon")
+    graph = Graph({"moon": (), "wet": ("rain",), "rain": ()})
+    assert set(BayesNetwork(graph).graph_.nodes) == set(graph.nodes)
+    networkx = pytest.importorskip("networkx")
+    drawn = networkx.DiGraph([("rain", "wet")])
+    drawn.add_node("moon")
+    assert BayesNetwork(drawn).d_separated("moon", "wet")
+    assert BayesNetwork(drawn).markov_blanket("moon") == ()
+
+
+def test_a_classifier_with_given_arcs_answers_what_follows_from_them() -> None:
+    model = BayesNetworkClassifier([("play", "wind"), ("play", "outlook"), ("outlook", "wind")])
+    assert not model.d_separated("outlook", "wind", given="play")
+    assert model.markov_blanket("outlook") == ("play", "wind")
+    assert "tikzpicture" in model.latex()
+    assert 'class="arc"' in draw_network(model)
+    with pytest.raises(NotFittedError):
+        model.query("play")
+
+
+def test_tables_can_be_added_to_a_given_structure() -> None:
+    net = (
+        BayesNetwork({"wet": ["rain", "hose"]})
+        .add_node("rain", [0, 1], [0.8, 0.2])
+        .add_node("hose", [0, 1], [0.5, 0.5])
+    )
+    assert net.graph_.parents["wet"] == ("rain", "hose")
+    net = net.add_node("wet", [0, 1]).set_cpt("wet", [[[1, 0], [0.5, 0.5]], [[0.4, 0.6], [0, 1]]])
+    assert net.query("wet")[1] == pytest.approx(0.4 * 0.5 + 0.1 * 0.6 + 0.1)
+    fitted = BayesNetwork({"wet": ["rain"]}).set_cpt("rain", {0: 0.9, 1: 0.1}).fit({"rain": [0, 1], "wet": [0, 1]})
+    assert fitted.query("rain") == pytest.approx({0: 0.9, 1: 0.1})
+    assert fitted.graph_.arcs == (("rain", "wet"),)
+
+
+@pytest.mark.parametrize("ask", ["query", "cpt", "explain"])
+def test_a_query_that_needs_tables_says_which_are_absent(ask: str) -> None:
+    net = BayesNetwork([("rain", "wet"), ("hose", "wet")]).add_node("rain", [0, 1], [0.8, 0.2])
+    with pytest.raises(OptionError, match=r"'wet', 'hose' have no CPT\. Hint: call net\.set_cpt\('wet', \.\.\.\)"):
+        getattr(net, ask)("wet")
+    assert net.d_separated("rain", "hose")
+
+
+def test_d_separation_is_that_of_networkx_for_random_graphs() -> None:
+    networkx = pytest.importorskip("networkx")
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        arcs = [(f"n{i}", f"n{j}") for j in range(7) for i in range(j) if rng.random() < 0.3]
+        net, graph = BayesNetwork(arcs or {"n0": []}), networkx.DiGraph(arcs or [])
+        nodes = list(net.graph_)
+        if len(nodes) < 3:
+            continue
+        a, b, *given = rng.permutation(nodes)[: 2 + rng.integers(0, len(nodes) - 1)].tolist()
+        assert net.d_separated(a, b, given) == networkx.is_d_separator(graph, {a}, {b}, set(given))

@@ -43,7 +43,7 @@ from countwise.network.layered_layout import tikz_picture
 from countwise.network.net import Net
 from countwise.network.queries import QueryAnswer, Situation
 from countwise.network.search.constraints import FoundStructure
-from countwise.network.search.dispatch import BY_INFORMATION
+from countwise.network.search.dispatch import BY_INFORMATION, graph_of
 from countwise.network.structure_learning import (
     LearnedStructure,
     MemoryRows,
@@ -120,8 +120,9 @@ class NetworkModel(TallyModel):
 
     @property
     def graph_(self) -> Graph:
-        """The structure."""
-        return self._plan().graph
+        """The structure; available before `fit` if it is given."""
+        graph = None if "_blueprint" in vars(self) else graph_of(self.structure)
+        return self._plan().graph if graph is None else graph
 
     @property
     def cuts_(self) -> dict[str, tuple[float, ...]]:

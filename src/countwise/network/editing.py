@@ -141,7 +141,8 @@ class HandSpecification:
         if absent:
             raise OptionError(
                 f"{listed(absent)} {'has' if len(absent) == 1 else 'have'} no CPT.",
-                hint=f"call net.set_cpt({absent[0]!r}, ...), or fit the network on data.",
+                hint=f"call net.set_cpt({absent[0]!r}, ...), or fit the network on data. The graph alone answers "
+                "d_separated and markov_blanket.",
             )
         self.check()
         attributes = {name: a for name, a in self.declared().items() if isinstance(a, Nominal)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -23,7 +23,7 @@ from countwise.network.blueprint import Blueprint, GivenTable
 from countwise.network.editing import Editor, HandSpecification
 from countwise.network.graph import Graph
 from countwise.network.inference.elimination_working import explain_elimination
-from countwise.network.search.dispatch import arcs_of, given_graph
+from countwise.network.search.dispatch import arcs_of, graph_of
 from countwise.network.structure_learning import LearnedStructure, StructureLearner, TrainingRows
 from countwise.tallies import Counts
 from countwise.working import Account
@@ -244,7 +244,7 @@ class BayesNetwork(NetworkModel):
                 "add_node accepts parents and children only together with rows X.",
                 hint="use add_arc to specify arcs by hand.",
             )
-        self._specify(self._specification().with_node(str(name), values))
+        self._specify(self._drawn().with_node(str(name), values))
         return self if cpt is None else self.set_cpt(name, cpt)
 
     def add_arc(self, parent: str, child: str, X: Any = None, y: Any = None, sample_weight: Any = None) -> Self:
@@ -277,7 +277,7 @@ class BayesNetwork(NetworkModel):
         """
         if X is not None:
             return Editor(self).add_arc(parent, child, X, None, sample_weight)
-        return self._specify(self._specification().with_arc(str(parent), str(child)))
+        return self._specify(self._drawn().with_arc(str(parent), str(child)))
 
     def set_cpt(self, name: str, table: Any, rows: float | None = None) -> Self:
         """Set the conditional probability table (CPT) of a node by hand.
@@ -310,7 +310,7 @@ class BayesNetwork(NetworkModel):
         no         0.9        0.1
         yes        0.2        0.8
         """
-        return self._specify(self._specification().with_table(str(name), table, rows))
+        return self._specify(self._drawn().with_table(str(name), table, rows))
 
     def _specification(self) -> HandSpecification:
         for name, given in (("nodes", self.nodes), ("cpts", self.cpts)):
@@ -350,27 +350,29 @@ class BayesNetwork(NetworkModel):
     @property
     def graph_(self) -> Graph:
         """The structure; available before `fit` if it is given."""
-        if "_blueprint" in vars(self):
-            return super().graph_
-        if self.nodes:
-            return self._specification().graph()
-        arcs = [*(arcs_of(self.structure) or ()), *(arcs_of(self.arcs) or ())]
-        children = list(map(str, self.structure)) if isinstance(self.structure, Mapping) else []
-        names = dict.fromkeys([*(node for arc in arcs for node in arc), *children])
-        return given_graph(list(names), arcs) if names else super().graph_
+        if "_blueprint" not in vars(self) and (self.nodes or self.arcs):
+            return self._drawn().graph()
+        return super().graph_
+
+    def _drawn(self) -> HandSpecification:
+        """Return the specification with the nodes and arcs of a given `structure`."""
+        spec, graph = self._specification(), graph_of(self.structure)
+        nodes = dict.fromkeys(graph or ()) | {name: None for arc in spec.arcs for name in arc}
+        arcs = dict.fromkeys([*(graph.arcs if graph else ()), *spec.arcs])
+        return replace(spec, nodes={**nodes, **spec.nodes}, arcs=list(arcs))
 
     @property
     def _has_parameters(self) -> bool:
         return super()._has_parameters or (bool(self.nodes) and set(self.nodes) == set(self.cpts or ()))
 
     def _check_fitted(self, *, answers: bool = True) -> None:
-        if not hasattr(self, "schema_") and self.nodes:
+        if not hasattr(self, "schema_") and self._drawn().nodes:
             self._estimate_by_hand()
         super()._check_fitted(answers=answers)
 
     def _estimate_by_hand(self) -> None:
         """Build the network from the given CPTs, without data."""
-        self.net_ = self._specification().net()
+        self.net_ = self._drawn().net()
         self._blueprint = Blueprint(self.net_.graph, {}, {}, {}, self.smoothing, class_is_node=False)
         self.schema_ = Schema(self.net_.attributes.values())
         self.target_ = Nominal("", (0,))

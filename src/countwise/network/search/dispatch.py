@@ -22,7 +22,7 @@ from countwise.network.search.constraints import Constraints, FoundStructure
 from countwise.network.search.hill_climb import hill_climb
 from countwise.network.search.ordering import by_ordering, search_orders
 
-__all__ = ["AROUND_CLASS", "BY_INFORMATION", "STRUCTURES", "StructureSearch", "arcs_of", "given_graph"]
+__all__ = ["AROUND_CLASS", "BY_INFORMATION", "STRUCTURES", "StructureSearch", "arcs_of", "given_graph", "graph_of"]
 
 STRUCTURES = ("given", "ordering", "orders", "annealing", "chow_liu", "naive", "tan", "k_dependence", "hill_climb")
 AROUND_CLASS = ("naive", "tan", "k_dependence")  # structures in which every attribute depends on the class
@@ -50,6 +50,20 @@ def arcs_of(structure: Any) -> list[tuple[str, str]] | None:
         if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
             raise OptionError(f"{pair!r} is not an arc.", hint="use pairs (parent, child), or {child: [parents]}.")
     return [(str(parent), str(child)) for parent, child in pairs]
+
+
+def graph_of(structure: Any) -> Graph | None:
+    """Return a given structure as a graph; None if the structure is learned, or has no nodes."""
+    arcs = arcs_of(structure)
+    if arcs is None:
+        return None
+    alone: Iterable[Any] = ()  # nodes without arcs
+    if isinstance(structure, Graph | Mapping):
+        alone = structure
+    elif hasattr(structure, "edges"):
+        alone = structure.nodes() if callable(structure.nodes) else structure.nodes
+    names = dict.fromkeys([*(node for arc in arcs for node in arc), *map(str, alone)])
+    return given_graph(list(names), arcs) if names else None
 
 
 def given_graph(names: Sequence[str], arcs: Iterable[tuple[str, str]]) -> Graph:
