@@ -17,8 +17,8 @@ from countwise.feature_selection import attribute_scores
 
 from .running import ENVIRONMENT, run
 
-COUNTED = ("equal_width", "equal_frequency", "kmeans")
-METHODS = ["naive", "equal_width", "equal_frequency", "kmeans", "class_contiguous", "min_n", "mdl"]
+COUNTED = ("equal_width", "equal_frequency", "kmeans", "lloyd")
+METHODS = ["naive", "equal_width", "equal_frequency", "kmeans", "lloyd", "class_contiguous", "min_n", "mdl"]
 BY = ["information_gain", "gain_ratio", "symmetrical_uncertainty", "chi_square", "gini_gain", "adjusted_gain"]
 WEATHER = """@relation weather
 @attribute outlook {sunny, overcast, rainy}
@@ -360,3 +360,33 @@ def test_neither_waits_for_scikit_learn(folder, command):
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, cwd=folder, env=ENVIRONMENT
     ).stdout
     assert "HEAVY []" in out
+
+
+@pytest.mark.parametrize(
+    ("options", "labels"),
+    [
+        (["--method", "class_contiguous", "--min-size", "2"], ["<= 19.6", "(19.6, 21.9]", "> 21.9"]),
+        (
+            ["--method", "lloyd", "--bins", "3", "--labels", "low,medium,high", "--n-init", "50", "--seed", "1"],
+            ["low", "medium", "high"],
+        ),
+        (["--method", "temp=19:22", "--labels", "temp=low,medium,high"], ["low", "medium", "high"]),
+        (["--method", "naive"], ["18.4", "19.5", "19.7", "20.3", "23.5", "32.1"]),
+    ],
+)
+def test_bins_of_a_size_from_random_centers_and_with_names(folder, options, labels):
+    run("samples", "rain", "-o", "rain.csv", cwd=folder)
+    found = json.loads(run("bin", "rain.csv", "-y", "rain", "--json", *options, cwd=folder).stdout)
+    assert found["columns"][0]["labels"] == labels
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--min-size", "2"], "--min-size needs --method class_contiguous"),
+        (["--seed", "2"], "--n-init and --seed need --method lloyd"),
+        (["--method", "kmeans", "--bins", "3", "--labels", "low,high"], "labels has 2 names"),
+    ],
+)
+def test_options_of_another_rule_are_refused(folder, options, words):
+    assert words in run("bin", "weather.csv", "-y", "play", *options, cwd=folder, check=None).stderr

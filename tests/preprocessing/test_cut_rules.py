@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from countwise import Binned, cuts, samples
-from countwise.cuts.n_bins import leave_one_out_score
+from countwise.cuts.unsupervised import leave_one_out_score
 from countwise.tallies import Values
 
 
@@ -75,6 +75,6 @@ def test_quantiles_are_even_handed():
 
 def test_a_rule_is_given_in_any_form():
     rule = cuts.CutRule("equal_width", 3)
-    assert cuts.rule_of(rule, 5) is rule
-    assert cuts.rule_of(Binned("equal_width", 3), 5) == rule
-    assert cuts.rule_of("equal_width", 3) == rule
+    assert cuts.rule_of(rule, n_bins=5) is rule
+    assert cuts.rule_of(Binned("equal_width", 3), n_bins=5) == rule
+    assert cuts.rule_of("equal_width", n_bins=3) == rule

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +23,15 @@ __all__ = ["command"]
     multiple=True,
     metavar="[COLUMN=]METHOD",
     help="Discretization method for all columns or for one: mdl, min_n or class_contiguous (supervised), "
-    "equal_frequency, equal_width or kmeans, or naive (a bin for each distinct value). COLUMN=18:30:65 sets the cut "
-    "points.  [default: mdl]",
+    "equal_frequency, equal_width, kmeans (the global optimum) or lloyd (k-means from random centers), or naive (a bin "
+    "for each distinct value). COLUMN=18:30:65 sets the cut points.  [default: mdl]",
 )
 @click.option(
     "--bins",
     default=None,
     metavar="N",
-    help="Number of bins for equal_frequency, equal_width and kmeans, or leave_one_out to choose it.  [default: 10]",
+    help="Number of bins for equal_frequency, equal_width, kmeans and lloyd, or leave_one_out to choose it.  "
+    "[default: 10]",
 )
 @click.option(
     "--n",
@@ -46,6 +47,21 @@ __all__ = ["command"]
     help="Bins to merge, for min_n: adjacent bins with the same majority class, or the last bin with the one before "
     "if it has too few rows.",
 )
+@click.option(
+    "--min-size",
+    default=None,
+    type=float,
+    help="Least number of rows in a bin, for class_contiguous.",
+)
+@click.option(
+    "--labels",
+    "labels",
+    multiple=True,
+    metavar="[COLUMN=]NAME,NAME,...",
+    help="Names of the bins of all columns or of one, such as low,medium,high.",
+)
+@click.option("--n-init", default=None, type=int, help="Number of random starts, for lloyd.  [default: 10]")
+@click.option("--seed", default=None, type=int, help="Seed of the random starts, for lloyd.  [default: 0]")
 @_common.types_option
 @_common.weights_option
 @_common.drop_option
@@ -68,6 +84,10 @@ def command(
     bins: str | None,
     n: float | None,
     merge: str | None,
+    min_size: float | None,
+    labels: tuple[str, ...],
+    n_init: int | None,
+    seed: int | None,
     types: tuple[str, ...],
     weights: str | None,
     drop: tuple[str, ...],
@@ -88,7 +108,13 @@ def command(
     from countwise.preprocessing.discretizer import Discretizer
 
     files = _common.tables(file)
-    _check(methods, bins, n, merge, output, as_json, files)
+    of_rules = {
+        ("min_n",): {"--n": n, "--merge": merge},
+        ("class_contiguous",): {"--min-size": min_size},
+        ("lloyd",): {"--n-init": n_init, "--seed": seed},
+        ("equal_frequency", "equal_width", "kmeans", "lloyd"): {"--bins": bins},
+    }
+    _check(methods, bins, of_rules, output, as_json, files)
     if table is not None and (as_json or output is not None):
         raise click.UsageError("--sql cannot be combined with -o or --json.")
     known = _common.types_from(files, types, target, drop)
@@ -97,6 +123,10 @@ def command(
         n_bins=10 if bins is None else int(bins) if bins.isdecimal() else bins,
         n=6.0 if n is None else n,
         merge=merge,
+        min_size=min_size,
+        labels=_labels(labels),
+        n_init=10 if n_init is None else n_init,
+        random_state=0 if seed is None else seed,
         encode="labels",
         types=known or None,
     )
@@ -128,8 +158,7 @@ def command(
 def _check(
     methods: tuple[str, ...],
     bins: str | None,
-    n: float | None,
-    merge: str | None,
+    of_rules: Mapping[tuple[str, ...], Mapping[str, Any]],
     output: str | None,
     as_json: bool,
     files: Sequence[Path],
@@ -138,12 +167,14 @@ def _check(
     from pathlib import Path
 
     rules = [method.rpartition("=")[2] for method in methods] or ["mdl"]
-    if bins is not None and not any(rule in ("equal_frequency", "equal_width", "kmeans") for rule in rules):
-        raise click.UsageError("--bins needs --method equal_frequency, equal_width or kmeans.")
+    for needed, options in of_rules.items():
+        given = [option for option, value in options.items() if value is not None]
+        if given and not set(needed) & set(rules):
+            *first, last = needed
+            names = f"{', '.join(first)} or {last}" if first else last
+            raise click.UsageError(f"{' and '.join(options)} need{'s' * (len(options) == 1)} --method {names}.")
     if bins is not None and bins != "leave_one_out" and not (bins.isdecimal() and int(bins)):
         raise click.UsageError(f"--bins must be an integer >= 1 or leave_one_out, not {bins!r}.")
-    if (n is not None or merge is not None) and "min_n" not in rules:
-        raise click.UsageError("--n and --merge need --method min_n.")
     if output == "-" and as_json:
         raise click.UsageError("-o - and --json both write to standard output; use one of them.")
     if output not in (None, "-"):
@@ -159,6 +190,15 @@ def _check(
 def _methods(methods: tuple[str, ...]) -> Any:
     given = _common.one_or_named(methods, "--method")
     return {name: _edges(rule) for name, rule in given.items()} if isinstance(given, dict) else _edges(given or "mdl")
+
+
+def _labels(labels: tuple[str, ...]) -> Any:
+    """Parse low,medium,high, for all columns or as COLUMN=low,medium,high for some."""
+    given = {name: names.split(",") for name, equals, names in (text.partition("=") for text in labels) if equals}
+    single = [text.split(",") for text in labels if "=" not in text]
+    if len(given) + len(single) < len(labels) or len(single) > 1 or (single and given):
+        raise click.UsageError("--labels must be given once for all columns, or once for each of some columns.")
+    return single[0] if single else given or None
 
 
 def _edges(rule: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,31 @@ class Cuts:
     reason: str = ""  # template of the reason for a cut point, with a field for each of `parts`
     parts: tuple[Sequence[Any] | NDArray[Any], ...] = ()  # the content of each field, for each cut point
     notes: tuple[str, ...] = ()  # deviations from the requested settings
+    values: Floats | None = None  # the only number of each bin, for the naive method; any other number is unseen
+    names: tuple[str, ...] = ()  # names of the bins given by the user
+    history: tuple[Floats, Floats] | None = None  # of k-means: the centers of each iteration, and their inertia
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the bins: their names, their only values or their ranges."""
+        if self.names:
+            return self.names
+        return labels(self.edges) if self.values is None else tuple(_plain(value) for value in self.values.tolist())
+
+    @property
+    def ranges(self) -> tuple[str, ...]:
+        """The range of each bin; its only value for the naive method."""
+        return labels(self.edges) if self.values is None else replace(self, names=()).labels
+
+    def codes(self, column: NDArray[Any]) -> NDArray[Any]:
+        """Return the bin of each number; k is the code of a missing value, and k + 1 that of an unseen number."""
+        codes = codes_in(self.edges, column)
+        if self.values is None:
+            return codes
+        known = codes < len(self.values)
+        own = self.values[np.where(known, codes, 0)]
+        codes[known & (own != column)] = len(self.values) + 1
+        return codes
 
     def why(self, i: int) -> str:
         """Return the reason for the i-th cut point."""
@@ -155,8 +180,25 @@ class CutReport:
         per_class = {
             str(c): [number(float(n)) for n in row] for c, row in zip(self.classes, self.counts, strict=True)
         }
+        ranges = {"range": self.cuts.ranges} if self.cuts.names else {}
         return Grid(
-            {"bin": labels(self.cuts.edges), **per_class, "reason for the upper edge": [*self.cuts.reasons, ""]}
+            {"bin": self.cuts.labels, **ranges, **per_class, "reason for the upper edge": [*self.cuts.reasons, ""]}
+        )
+
+    @property
+    def history(self) -> Grid | None:
+        """Table of the iterations of 'lloyd': the centers, the cut points between them and the sum of squares."""
+        if self.cuts.history is None:
+            return None
+        centers, inertia = self.cuts.history
+        edges = midway(centers[:, :-1], centers[:, 1:])
+        return Grid(
+            {
+                "iteration": list(range(len(centers))),
+                **{f"center {i + 1}": column.tolist() for i, column in enumerate(centers.T)},
+                **{f"cut {i + 1}": column.tolist() for i, column in enumerate(edges.T)},
+                "sum of squares": inertia.tolist(),
+            }
         )
 
     @property
@@ -199,6 +241,8 @@ class CutReport:
         """
         k = len(self.cuts.edges) + 1
         lines = [f"{self.name}: {k} bin{'s' * (k > 1)} by {self.how}", self.table.text(width)]
+        if self.history is not None:
+            lines += [self.history.text(width)]
         if not np.isnan(self.before):
             fraction = max(0.0, 1 - self.after / self.before) if self.before > 0 else 0.0
             lost = f" ({100 * fraction:.0f} % lost)" if self.before > 0 else ""
@@ -215,7 +259,7 @@ class CutReport:
         Returns
         -------
         dict
-            The cut points, the labels of the bins, the counts, the information and the notes.
+            The cut points, the ranges and the labels of the bins, the counts, the information and the notes.
 
         Examples
         --------
@@ -229,10 +273,12 @@ class CutReport:
             "attribute": self.name,
             "rule": self.how,
             "cuts": [{"at": float(e), "why": self.cuts.why(i)} for i, e in enumerate(self.cuts.edges)],
-            "ranges": list(labels(self.cuts.edges)),
+            "ranges": list(self.cuts.ranges),
+            "labels": list(self.cuts.labels),
             "counts": {str(c): row.tolist() for c, row in zip(self.classes, self.counts, strict=True)},
             "values": self.n_values,
             "missing": self.missing,
             "information_bits": None if np.isnan(self.before) else bits,
+            **({} if self.history is None else {"history": dict(self.history)}),
             "notes": self.notes,
         }

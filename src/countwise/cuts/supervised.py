@@ -17,16 +17,17 @@ from countwise.working.numbers import number
 __all__ = ["class_contiguous", "mdl", "min_n"]
 
 
-def class_contiguous(tally: Values) -> Cuts:
+def class_contiguous(tally: Values, min_size: float | None = None) -> Cuts:
     """Cut midway between adjacent values wherever the class changes.
 
     A bin continues while a class has rows at every value in it. Equal values are never separated. So a value with
     rows of two classes stays in the bin below it if the class of that bin is one of the two, and the order of the
-    rows does not matter.
+    rows does not matter. With `min_size`, a bin is merged with the next ones until it has that many rows, and a last
+    bin with fewer rows is merged with the one before.
     """
     if (one := _one_bin(tally)) is not None:
         return one
-    values, starts, codes, _ = _by_value(tally)
+    values, starts, codes, weights = _by_value(tally)
     cuts: list[int] = []
     kept: list[frozenset[int]] = []
     shared: frozenset[int] = frozenset()
@@ -38,10 +39,31 @@ def class_contiguous(tally: Values) -> Cuts:
         shared = common or here
     if not cuts:
         return uncut("a class has rows at every value, so the class never changes; try 'min_n' or 'mdl'")
+    notes: tuple[str, ...] = ()
+    if min_size is not None:
+        below = np.concatenate([[0.0], np.cumsum(weights)])[np.append(starts, len(weights))]
+        large = _large_enough(below[cuts], float(below[-1]), min_size)
+        if len(large) < len(cuts):
+            removed = f"{len(cuts) - len(large)} of {len(cuts)} cut points removed"
+            notes = (f"{removed}, so that each bin has at least {number(min_size)} rows",)
+        cuts, kept = [cuts[i] for i in large], [kept[i] for i in large]
+        if not cuts:
+            return uncut(*notes)
     places = np.array(cuts, dtype=np.int64)
     low, high = values[places - 1], values[places]
     before, after = (_named(side, tally) for side in (kept, _classes_at(starts, codes, places)))
-    return Cuts(midway(low, high), "midway between {} ({}) and {} ({})", (low, before, high, after))
+    return Cuts(midway(low, high), "midway between {} ({}) and {} ({})", (low, before, high, after), notes)
+
+
+def _large_enough(below: Floats, total: float, least: float) -> list[int]:
+    """Return the cut points that leave bins with enough rows, given the number of rows below each of them."""
+    kept: list[int] = []
+    for i, rows in enumerate(below.tolist()):
+        if rows - (below[kept[-1]] if kept else 0.0) >= least * (1 - 1e-12):
+            kept.append(i)
+    if kept and total - below[kept[-1]] < least * (1 - 1e-12):
+        kept.pop()
+    return kept
 
 
 def min_n(tally: Values, n: float, merge: str | None = None) -> Cuts:

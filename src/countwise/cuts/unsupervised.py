@@ -1,8 +1,9 @@
-"""Unsupervised discretization methods, which use only the values."""
+"""Unsupervised discretization methods, which use only the values, and the choice of the number of bins."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,18 +16,35 @@ from countwise.errors import OptionError, TableError
 from countwise.tallies import Values, all_ones
 from countwise.working.numbers import number
 
-__all__ = ["equal_frequency", "equal_width", "given", "kmeans", "naive", "quantiles"]
+__all__ = [
+    "LEAST",
+    "best_number",
+    "equal_frequency",
+    "equal_width",
+    "given",
+    "kmeans",
+    "leave_one_out_score",
+    "lloyd",
+    "naive",
+    "quantiles",
+]
 
 _MOST_CELLS = 1 << 28  # table entries that exact k-means may need
+_MOST_ITERATIONS = 10_000  # of k-means from given centers
+MOST_BINS = 50
+LEAST = -700.0  # replaces log 0, so that the score stays finite
 
 
 def naive(tally: Values) -> Cuts:
-    """Put each distinct value into a separate bin, with cut points midway between adjacent values."""
+    """Put each distinct value into a separate bin, with cut points midway between adjacent values.
+
+    A bin holds its value only: any other number is unseen, like a category that never occurred in training.
+    """
     values = tally.pooled[0]
-    if len(values) < 2:
+    if len(values) == 0:
         return uncut()
     edges = midway(values[:-1], values[1:])
-    return Cuts(edges, "midway between {} and {}", (values[:-1], values[1:]))
+    return Cuts(edges, "midway between {} and {}", (values[:-1], values[1:]), values=values)
 
 
 def equal_width(tally: Values, n_bins: int) -> Cuts:
@@ -82,6 +100,70 @@ def kmeans(tally: Values, n_bins: int) -> Cuts:
     return Cuts(edges, "midway between the centers {} and {}", (centers[:-1], centers[1:]), notes)
 
 
+def lloyd(tally: Values, n_bins: int, init: Any = "random", n_init: int = 10, random_state: int = 0) -> Cuts:
+    """Divide the values by Lloyd's iterations of k-means, from random values or from given centers.
+
+    Every value goes to the nearest center, and every center moves to the mean of its values, until nothing changes.
+    The result depends on the first centers. Of several random starts, the one with the smallest within-bin sum of
+    squares is kept, with the centers of all its iterations. A value midway between two centers goes to the lower one.
+    """
+    values, weights = tally.pooled
+    if len(values) < 2:
+        return uncut()
+    if isinstance(init, str):
+        k, rng = min(n_bins, len(values)), np.random.default_rng(random_state)
+        p = weights / weights.sum()
+        starts = [np.sort(rng.choice(values, k, replace=False, p=p)) for _ in range(n_init)]
+        notes = _lost(n_bins, k - 1, f"there are only {len(values)} distinct values")
+    else:
+        starts, notes = [edges_of(init, "centers")], ()
+    runs = [_iterations(values, weights, start) for start in starts]
+    inertias = [_inertia(values, weights, run[-1]) for run in runs]
+    best = int(np.argmin(np.array(inertias) > min(inertias) * (1 + 1e-12)))  # the first at a tie
+    history = runs[best]
+    if len(runs) > 1:
+        found = [inertia <= inertias[best] * (1 + 1e-9) for inertia in inertias]
+        at = f"within-bin sum of squares {number(inertias[best])}, found by {sum(found)} of them"
+        worst = f"; the worst has {number(max(inertias))}" if not all(found) else ""
+        notes = (f"best of {len(runs)} random starts: {at}{worst}", *notes)
+    if len(history) > _MOST_ITERATIONS:
+        notes = (f"the centers still moved after {_MOST_ITERATIONS} iterations", *notes)
+    centers = history[-1]
+    edges = midway(centers[:-1], centers[1:])
+    notes += _empty(int(np.count_nonzero(np.diff(_ends(values, centers)) == 0)), len(centers))
+    each = np.array([_inertia(values, weights, row) for row in history])
+    reason = "midway between the centers {} and {}"
+    return Cuts(edges, reason, (centers[:-1], centers[1:]), notes, history=(np.array(history), each))
+
+
+def _ends(values: Floats, centers: Floats) -> NDArray[Any]:
+    """Return the bounds of the values that are nearest to each center."""
+    places = np.searchsorted(values, midway(centers[:-1], centers[1:]), side="right")
+    return np.concatenate([[0], places, [len(values)]])
+
+
+def _iterations(values: Floats, weights: NDArray[Any], start: Floats) -> list[Floats]:
+    """Return the centers of each iteration, until no value changes its center; a center without values stays."""
+    middle = float(np.average(values, weights=weights))
+    total = np.concatenate([[0], np.cumsum(weights, dtype=np.float64)])
+    sums = np.concatenate([[0], np.cumsum((values - middle) * weights)])
+    found, ends = [start], _ends(values, start)
+    for _ in range(_MOST_ITERATIONS):
+        n, shift = np.diff(total[ends]), np.diff(sums[ends])
+        centers = np.where(n > 0, middle + shift / np.where(n > 0, n, 1), found[-1])
+        found.append(centers)
+        before, ends = ends, _ends(values, centers)
+        if np.array_equal(before, ends):
+            break
+    return found
+
+
+def _inertia(values: Floats, weights: NDArray[Any], centers: Floats) -> float:
+    """Return the sum of squared distances of the values to the nearest center."""
+    nearest = np.repeat(centers, np.diff(_ends(values, centers)))
+    return float((weights * (values - nearest) ** 2).sum())
+
+
 def given(tally: Values, edges: Sequence[float]) -> Cuts:
     """Return cut points given by the user."""
     wanted = edges_of(edges)
@@ -93,19 +175,19 @@ def given(tally: Values, edges: Sequence[float]) -> Cuts:
     return Cuts(wanted, "given", notes=notes)
 
 
-def edges_of(edges: Any) -> Floats:
-    """Validate cut points given by the user: finite distinct numbers in any order; return them sorted."""
+def edges_of(edges: Any, what: str = "cut points") -> Floats:
+    """Validate cut points or centers given by the user: finite distinct numbers in any order; return them sorted."""
     try:
         wanted = np.asarray(edges, dtype=np.float64)
     except (TypeError, ValueError):
-        raise OptionError(f"The cut points {edges!r} are not numbers.") from None
+        raise OptionError(f"The {what} {edges!r} are not numbers.") from None
     if wanted.ndim != 1 or not np.isfinite(wanted).all():
         raise OptionError(
-            f"The cut points {edges!r} must be a list of finite numbers.",
-            hint="omit infinity: the first and the last bin are unbounded.",
+            f"The {what} {edges!r} must be a list of finite numbers.",
+            hint="omit infinity: the first and the last bin are unbounded." if what == "cut points" else "",
         )
     if len(np.unique(wanted)) < len(wanted):
-        raise OptionError(f"The cut points {edges!r} must be distinct.")
+        raise OptionError(f"The {what} {edges!r} must be distinct.")
     return np.sort(wanted)
 
 
@@ -139,3 +221,76 @@ def _lost(n_bins: int, n_edges: int, why: str) -> tuple[str, ...]:
     if n_edges + 1 >= n_bins:
         return ()
     return (f"{n_edges + 1} bins instead of {n_bins}: {why}",)
+
+
+def best_number(rule: Callable[[Values, int], Cuts], tally: Values) -> Cuts:
+    """Return the cut points with the best leave-one-out likelihood over 1 to 50 bins; the fewest bins at a tie.
+
+    With classes it is the likelihood of the class given the bin, with one pseudocount for each class in each bin.
+    Without classes it is the likelihood of the values under the histogram, with one pseudocount divided equally among
+    the bins. The cut points stay those of all rows.
+    """
+    most = max(1, min(MOST_BINS, len(tally.pooled[0])))
+    supervised = int(np.count_nonzero(tally.n > 0)) > 1
+    best, best_score = rule(tally, 1), -np.inf
+    for n_bins in range(1, most + 1):
+        cuts = rule(tally, n_bins)
+        if supervised:
+            score = leave_one_out_score(tally.counts_in(cuts.edges).T, unit=_unit(tally))
+        else:
+            score = _density_score(tally, cuts)
+        if score > best_score + 1e-12 * abs(best_score if np.isfinite(best_score) else 0):
+            best, best_score = cuts, score
+    of = "log P(class | bin)" if supervised else "log-likelihood"
+    k = len(best.edges) + 1
+    found = f"{k} bin{'s' * (k > 1)}: best number from 1 to {most} by leave-one-out {of} ({number(best_score)})"
+    return replace(best, notes=(found, *best.notes))
+
+
+def _unit(tally: Values) -> float:
+    """Return the weight of one row: 1 for integer weights, otherwise the mean weight of a value."""
+    if all(weights.dtype.kind == "i" for _, weights in tally.filled):
+        return 1.0
+    entries = sum(len(values) for values, _ in tally.filled)
+    return min(1.0, float(tally.n.sum()) / max(entries, 1))
+
+
+def _density_score(tally: Values, cuts: Cuts) -> float:
+    """Return the mean of log f(x), where f is the histogram of the other rows."""
+    values: Any = tally.pooled[0]
+    if len(values) < 2:
+        return 0.0
+    counts = tally.counts_in(cuts.edges).sum(axis=0) / _unit(tally)
+    widths = np.diff(np.concatenate([[values[0]], cuts.edges, [values[-1]]]))
+    widths = np.maximum(widths, 1e-12 * (values[-1] - values[0]))  # a bin that holds only the minimum has width 0
+    n, k = counts.sum(), len(counts)
+    with np.errstate(divide="ignore"):
+        logs = np.log((np.maximum(counts - 1, 0) + 1 / k) / n) - np.log(widths)
+    return float((counts * logs).sum() / n)
+
+
+def leave_one_out_score(
+    counts: NDArray[Any], pseudo: NDArray[Any] | float = 1.0, unit: float = 1.0, added: float | None = None
+) -> float:
+    """Return the mean over the rows of log P(class | value), in nats, estimated without the row itself.
+
+    `pseudo` are the pseudocounts of each value in each class, `unit` is the weight of one row, and `added` what is
+    added to the number of rows of a class: by default the sum of the pseudocounts.
+    """
+    n_vc = np.asarray(counts, dtype=np.float64) / unit
+    each = np.broadcast_to(np.asarray(pseudo, dtype=np.float64), n_vc.shape[:1])[:, None]
+    n_c, mass = n_vc.sum(axis=0), float(each.sum()) if added is None else added
+    if not n_c.sum() > 0:
+        return 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        joint = np.log(n_vc + each) - np.log(n_c + mass) + np.log(n_c)  # (values, classes)
+        own = np.log(np.maximum(n_vc - 1 + each, 0)) - np.log(n_c - 1 + mass) + np.log(np.maximum(n_c - 1, 0))
+        # a class without rows, or whose only row is excluded, has probability 0
+        joint, own = (np.where(np.isnan(logs), -np.inf, logs) for logs in (joint, own))
+        total = 0.0
+        for c in range(n_vc.shape[1]):
+            rest = np.delete(joint, c, axis=1)
+            log_sum = np.logaddexp.reduce(np.column_stack([rest, own[:, c]]), axis=1)
+            score = np.nan_to_num(own[:, c] - log_sum, nan=LEAST, neginf=LEAST)
+            total += float((n_vc[:, c] * np.maximum(score, LEAST)).sum())
+    return total / float(n_c.sum())

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from countwise import _kernels, measures
 from countwise.base.tally_model import TallyModel
 from countwise.base.term import Term
-from countwise.cuts import CutRule, Cuts, labels, rule_of
+from countwise.cuts import CutRule, Cuts, rule_of, settings_of
 from countwise.data.attributes import Attribute, Nominal, Numeric, Ordinal
 from countwise.data.derived import AsGiven
 from countwise.data.frames import Frame
@@ -68,7 +68,7 @@ class Filtering(TallyModel):
         if (spec if isinstance(spec, str) else getattr(spec, "kind", "")) == "gaussian":
             return Gaussian()
         how = rule_of("mdl" if spec is None else spec)
-        return Binned(how.method, how.n_bins, how.n, how.merge)
+        return Binned(**settings_of(how))
 
     def _terms(self, schema: Schema, target: str) -> list[Term]:
         def distribution(a: Attribute) -> Any:
@@ -139,7 +139,7 @@ def _of_values(tally: Values, how: CutRule, of: Attribute, total: float) -> Cont
     low, high = tally.bounds
     if not low < high:
         note = "all values missing" if np.isnan(low) else "only one value"
-    return Contingency([of.name], of, read, list(labels(cuts.edges)), counts[None], missing, note)
+    return Contingency([of.name], of, read, list(cuts.labels), counts[None], missing, note)
 
 
 def _of_order(of: Nominal, table: NDArray[Any], given: Nominal, rule: Any, total: float) -> Contingency:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +13,7 @@ from countwise import _kernels
 from countwise._typing import Floats, Indices
 from countwise.base.term import Term
 from countwise.base.transformer import TableTransformer
-from countwise.cuts import CutReport, CutRule, Cuts, codes_in, labels, rule_of
+from countwise.cuts import CutReport, CutRule, Cuts, rule_of, settings_of
 from countwise.data.attributes import Attribute, Numeric, Ordinal
 from countwise.data.columns import refuse_infinity
 from countwise.data.derived import AsGiven
@@ -59,20 +59,34 @@ class Discretizer(TableTransformer):
     Parameters
     ----------
     method : str, sequence of float, Binned, CutRule or mapping, default='mdl'
-        The discretization method. Unsupervised methods are 'naive' (a bin for each value), 'equal_width',
-        'equal_frequency' and 'kmeans' (the global optimum). Supervised methods, which need y, are
-        'class_contiguous' (a cut point wherever the class changes), 'min_n' (the same, but each bin must hold n
-        rows of one class) and 'mdl' (Fayyad & Irani 1993: a cut point is accepted if its information gain
-        exceeds the cost of its description). A sequence gives the cut points themselves. A mapping gives the
-        method of each named column; the other columns are passed through.
+        The discretization method. Unsupervised methods are 'naive' (a bin for each value; any other number is
+        unseen and becomes missing), 'equal_width', 'equal_frequency', 'kmeans' (the global optimum) and 'lloyd'
+        (k-means from random centers, see `init`). Supervised methods, which need y, are 'class_contiguous' (a cut
+        point wherever the class changes), 'min_n' (the same, but each bin must hold n rows of one class) and 'mdl'
+        (Fayyad & Irani 1993: a cut point is accepted if its information gain exceeds the cost of its
+        description). A sequence gives the cut points themselves. A mapping gives the method of each named
+        column; the other columns are passed through.
     n_bins : int or 'leave_one_out', default=10
-        The number of bins for 'equal_width', 'equal_frequency' and 'kmeans'. 'leave_one_out' chooses the
-        number from 1 to 50 with the best leave-one-out likelihood.
+        The number of bins for 'equal_width', 'equal_frequency', 'kmeans' and 'lloyd'. 'leave_one_out' chooses
+        the number from 1 to 50 with the best leave-one-out likelihood.
     n : float, default=6
         The number of rows of one class that a bin must hold, for 'min_n'.
     merge : {None, 'majority', 'last'}, default=None
         The bins to merge afterwards, for 'min_n'. 'majority' merges adjacent bins with the same most frequent
         class. 'last' merges the last bin into the one before if it never reaches n. None merges none.
+    min_size : float or None, default=None
+        The number of rows that a bin must hold, for 'class_contiguous': a bin is merged with the next ones until
+        it has so many rows, and a last bin with fewer is merged with the one before. None merges none.
+    labels : sequence of str, mapping of column to sequence of str, or None, default=None
+        The names of the bins, such as ``("low", "medium", "high")``, instead of their ranges. Their number must
+        be the number of bins.
+    init : 'random' or sequence of float, default='random'
+        The first centers for 'lloyd': 'random' draws them from the values of the column. A sequence gives the
+        centers themselves, and so the number of bins.
+    n_init : int, default=10
+        The number of random starts of 'lloyd'. The one with the smallest within-bin sum of squares is kept.
+    random_state : int, default=0
+        The seed of the random starts of 'lloyd'.
     encode : {None, 'labels', 'codes', 'onehot'}, default=None
         The output of `transform`: 'labels' are ordered labels such as ``(70.5, 77.5]``, 'codes' the index of the bin,
         and 'onehot' a column of 0 and 1 for each bin. None returns labels for a DataFrame or mapping and codes for an
@@ -120,6 +134,11 @@ class Discretizer(TableTransformer):
     n_bins: Any = 10
     n: Any = 6
     merge: str | None = None
+    min_size: Any = None
+    labels: Any = None
+    init: Any = "random"
+    n_init: Any = 10
+    random_state: Any = 0
     encode: str | None = None
     missing: str = "keep"
     columns: Sequence[str] | None = None
@@ -130,15 +149,22 @@ class Discretizer(TableTransformer):
     # -- schema and terms ----------------------------------------------------------
 
     def _how(self, spec: Any) -> CutRule:
+        own = settings_of(self)
+        del own["method"]
+        if isinstance(self.labels, Mapping):  # of single columns, see `_terms`
+            own["labels"] = None
         if isinstance(spec, Mapping):
-            settings = {"method": "mdl", "n_bins": self.n_bins, "n": self.n, "merge": self.merge, **spec}
+            settings = {"method": "mdl", **own, **spec}
             if "n_bins" in spec and settings["method"] == "mdl":
                 raise OptionError("'mdl' does not use n_bins.", hint="add a method, for example 'equal_frequency'.")
-            odd = sorted(set(settings) - {"method", "n_bins", "n", "merge"})
+            odd = sorted(set(spec) - {"method", *own})
             if odd:
-                raise OptionError(f"A method has no setting {odd[0]!r}.", hint="use method, n_bins, n and merge.")
+                raise OptionError(
+                    f"A method has no setting {odd[0]!r}.", hint=f"use some of {listed(['method', *own])}."
+                )
             return CutRule(**settings)
-        return rule_of(spec, self.n_bins, self.n, self.merge)
+        rule = rule_of(spec, **own)
+        return replace(rule, labels=own["labels"]) if rule.labels is None and own["labels"] is not None else rule
 
     def _rules(self, frame: Frame | None = None) -> dict[str, CutRule]:
         """Return the rule of each named column, and under the empty name that of all other columns."""
@@ -152,7 +178,8 @@ class Discretizer(TableTransformer):
                 f"columns is {listed(self._chosen())}.",
                 hint="omit `columns`.",
             )
-        for name in [*(k for k in rules if k), *self._chosen()]:
+        named = self.labels if isinstance(self.labels, Mapping) else ()
+        for name in [*(k for k in rules if k), *self._chosen(), *named]:
             if frame is not None and name not in frame.columns:
                 raise OptionError(
                     f"Column {name!r} is to be discretized, but the table has no such column.",
@@ -207,7 +234,9 @@ class Discretizer(TableTransformer):
         for a in schema.attributes:
             if isinstance(a, Numeric):
                 how = rules.get(a.name) or rules[""]
-                parts.append(Term(AsGiven(a), Binned(how.method, how.n_bins, how.n, how.merge)))
+                if isinstance(self.labels, Mapping) and a.name in self.labels:
+                    how = replace(how, labels=self.labels[a.name])
+                parts.append(Term(AsGiven(a), Binned(**settings_of(how))))
         return parts
 
     def _estimate(self) -> None:
@@ -220,7 +249,7 @@ class Discretizer(TableTransformer):
         self._release()
         self.edges_ = {name: cuts.edges for name, cuts in self.cuts_.items()}
         self.n_bins_ = {name: len(edges) + 1 for name, edges in self.edges_.items()}
-        self.attributes_ = {name: Ordinal(name, labels(edges)) for name, edges in self.edges_.items()}
+        self.attributes_ = {name: Ordinal(name, cuts.labels) for name, cuts in self.cuts_.items()}
         refuse_duplicates(self.get_feature_names_out().tolist())
         single = [name for name, edges in self.edges_.items() if len(edges) == 0]
         if single:
@@ -244,7 +273,8 @@ class Discretizer(TableTransformer):
         """Replace each number by its bin; missing values stay missing.
 
         Numbers outside the range of the training values are assigned to the first or the last bin, with a warning
-        that says how many.
+        that says how many. With the method 'naive', a number that is no training value is missing, likewise with a
+        warning; all its one-hot columns are 0.
 
         Examples
         --------
@@ -273,14 +303,20 @@ class Discretizer(TableTransformer):
         refuse_infinity(numbers)
         found = _kernels.over_items(list(numbers.items()), lambda item: self._bins(*item), threads_for(frame.n_rows))
         outside = {name: n for name, (_, n) in zip(numbers, found, strict=True) if n}
-        if outside:
-            counts = ", ".join(f"{n} of {name!r}" for name, n in outside.items())
-            warn(f"Values outside the range of training are assigned to the first or the last bin: {counts}.")
+        for naive, what in (
+            (False, "Values outside the range of training are assigned to the first or the last bin"),
+            (True, "Values that no training row has are in no bin"),
+        ):
+            counts = [f"{n} of {k!r}" for k, n in outside.items() if naive == (self.cuts_[k].values is not None)]
+            if counts:
+                warn(f"{what}: {', '.join(counts)}.")
         return {name: codes for name, (codes, _) in zip(numbers, found, strict=True)}
 
     def _bins(self, name: str, column: NDArray[Any]) -> tuple[NDArray[Any], int]:
         edges, (low, high) = self.edges_[name], self.tallies_[name].bounds
-        codes = codes_in(edges, column)
+        codes = self.cuts_[name].codes(column)
+        if self.cuts_[name].values is not None:
+            return codes, int(np.count_nonzero(codes > len(edges) + 1))
         if not isinstance(self.how_[name].method, str):
             return codes, 0  # with given cut points the outer bins are unbounded
         if np.isnan(low):
@@ -299,6 +335,7 @@ class Discretizer(TableTransformer):
         columns: dict[str, Column | None] = {}
         for code, label in enumerate(domain):
             cells = (codes == code).astype(np.float64)
+            missing = codes == len(domain)  # an unseen number has none of the values
             columns[f"{name} {label}"] = np.where(missing, np.nan, cells) if self.missing == "keep" else cells
         return columns
 
@@ -368,7 +405,8 @@ class Discretizer(TableTransformer):
         Returns
         -------
         ndarray of shape (n_bins,)
-            The midpoints. The outer bins end at the minimum and the maximum of the training values.
+            The midpoints. The outer bins end at the minimum and the maximum of the training values. With the method
+            'naive', the values.
 
         Examples
         --------
@@ -377,6 +415,9 @@ class Discretizer(TableTransformer):
         [13.75, 20.0, 28.0]
         """
         (low, high), edges = self._values_of(name).bounds, self.edges_[name]
+        own = self.cuts_[name].values
+        if own is not None:
+            return own.copy()
         if len(edges) == 0:
             return _middles(np.array([low, high]))
         step = float(np.diff(edges).mean()) if len(edges) > 1 else 1.0
@@ -387,9 +428,10 @@ class Discretizer(TableTransformer):
     def _range_term(self) -> RangeTerm:
         self._check_fitted()
         names = {name: tuple(map(str, a.values)) for name, a in self.attributes_.items()}
+        values = {name: cuts.values for name, cuts in self.cuts_.items() if cuts.values is not None}
         encode = self.encode or "labels"
         keep, inputs = self.missing == "keep", inputs_of(self.schema_)
-        return RangeTerm(tuple(self.schema_), dict(self.edges_), names, encode, keep, inputs)
+        return RangeTerm(tuple(self.schema_), dict(self.edges_), names, encode, keep, inputs, values)
 
     def transform_frame(self, X: Any) -> Any:
         """Discretize a table in the engine that holds it; other columns are passed through.

@@ -12,7 +12,7 @@ from countwise._kernels.ties import TIE
 from countwise._typing import Floats
 from countwise.engines import query as nw
 from countwise.scoring.expressions import ScoringQuery, binned, first, first_of, real
-from countwise.scoring.plan import Cut, Joint, LookupTerm, NormalTerm, Presence, Rate, Scoring
+from countwise.scoring.plan import Cut, Joint, LookupTerm, NormalTerm, NumberLookup, Presence, Rate, Scoring, exact_bins
 from countwise.scoring.sql.dialects import LEAST
 
 __all__ = ["answered"]
@@ -81,6 +81,11 @@ def _contributions(query: ScoringQuery, scoring: Scoring, by_column: bool) -> tu
 
 def _expression(query: ScoringQuery, term: Any, c: int) -> Any:
     """Return the contribution of a term to a class; 0 where the value is missing."""
+    if isinstance(term, NumberLookup):
+        x, (edges, places) = query.number(term.column), exact_bins(np.array(term.values))
+        other = 0.0 if term.other is None else float(term.other[c])
+        logs = [other if i < 0 else float(term.logs[i, c]) for i in places]
+        return nw.when(~x.is_null()).then(binned(x, edges, logs)).otherwise(real(0.0))
     if isinstance(term, LookupTerm):
         other = 0.0 if term.other is None else float(term.other[c])
         return query.looked_up(term.column, term.values, term.logs[:, c].tolist(), other)

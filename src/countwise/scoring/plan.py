@@ -23,12 +23,14 @@ __all__ = [
     "Node",
     "NormalTerm",
     "Number",
+    "NumberLookup",
     "Presence",
     "RangeTerm",
     "Rate",
     "Rules",
     "Scoring",
     "Test",
+    "exact_bins",
     "inputs_of",
     "micros_of",
     "time_of",
@@ -83,6 +85,22 @@ def micros_of(value: Any) -> int | None:
     return (naive - datetime.datetime(1970, 1, 1)) // datetime.timedelta(microseconds=1)
 
 
+def exact_bins(values: Floats) -> tuple[Floats, list[int]]:
+    """Return edges of bins (low, high] that hold one of some ascending values or none, and the value of each or -1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise.scoring.plan import exact_bins
+    >>> edges, places = exact_bins(np.array([1.0, 2.0]))
+    >>> edges.round(6).tolist(), places
+    ([1.0, 1.0, 2.0, 2.0], [-1, 0, -1, 1, -1])
+    """
+    edges = np.unique(np.concatenate([np.nextafter(values, -np.inf), values]))
+    place = np.minimum(np.searchsorted(values, edges), len(values) - 1)
+    return edges, [*np.where(values[place] == edges, place, -1).tolist(), -1]
+
+
 def inputs_of(schema: Mapping[str, Any]) -> dict[str, bool]:
     """Return the names of all columns, and whether they have dates, which are read as seconds."""
     return {name: isinstance(attribute, Date) for name, attribute in schema.items()}
@@ -102,6 +120,11 @@ class LookupTerm:
     values: tuple[Any, ...]
     logs: Floats
     other: Floats | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class NumberLookup(LookupTerm):
+    """Term of a numeric column of which every value is looked up, like those of a nominal column."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -319,3 +342,4 @@ class RangeTerm:
     encode: str = "labels"  # "labels", "codes" or "onehot"
     keep: bool = True  # whether a missing value stays missing in the columns of "onehot"; if not, they are 0
     inputs: Mapping[str, bool] = field(default_factory=dict)  # columns of the training data; True for dates
+    values: Mapping[str, Floats] = field(default_factory=dict)  # where a bin is one value: any other number is in none

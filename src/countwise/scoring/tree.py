@@ -9,7 +9,7 @@ import numpy as np
 
 from countwise.engines import query as nw
 from countwise.scoring.expressions import ScoringQuery, all_of, binned, first, first_of, real, written
-from countwise.scoring.plan import Choices, RangeTerm, Rules
+from countwise.scoring.plan import Choices, RangeTerm, Rules, exact_bins
 
 __all__ = ["chosen", "cut", "ruled"]
 
@@ -117,12 +117,14 @@ def cut(X: Any, bins: RangeTerm) -> Any:
             found.append(nw.col(name))
             continue
         x, edges, labels = query.number(name), bins.edges[name], bins.labels[name]
-        known = nw.when(~x.is_null())
+        known, codes = nw.when(~x.is_null()), list(range(len(labels)))
+        if name in bins.values:
+            edges, codes = exact_bins(bins.values[name])
         if bins.encode == "onehot":
             for i, label in enumerate(labels):
-                inside = known.then(binned(x, edges, [float(j == i) for j in range(len(labels))]))
+                inside = known.then(binned(x, edges, [float(j == i) for j in codes]))
                 found.append((inside if bins.keep else inside.otherwise(real(0.0))).alias(f"{name} {label}"))
             continue
-        values = list(labels) if bins.encode == "labels" else [float(i) for i in range(len(labels))]
+        values = [None if i < 0 else labels[i] if bins.encode == "labels" else float(i) for i in codes]
         found.append(known.then(binned(x, edges, values)).alias(name))
     return query.frame.select(*found).to_native()

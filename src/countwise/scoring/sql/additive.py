@@ -8,7 +8,7 @@ import numpy as np
 
 from countwise._kernels.ties import TIE
 from countwise.errors import OptionError, check_flag
-from countwise.scoring.plan import Cut, Joint, LookupTerm, NormalTerm, Presence, Rate, Scoring
+from countwise.scoring.plan import Cut, Joint, LookupTerm, NormalTerm, NumberLookup, Presence, Rate, Scoring
 from countwise.scoring.sql.cells import comparison, spelled
 from countwise.scoring.sql.dialects import LEAST, added, number
 from countwise.scoring.sql.steps import Steps
@@ -270,8 +270,11 @@ class _Sums:
         return f"CASE WHEN {x} >= 0e0 THEN {density} WHEN {x} IS NOT NULL THEN {never} END"
 
     def _lookup(self, term: LookupTerm) -> tuple[list[str], list[str]]:
-        cell, kind = self.steps.cells.name(term.column, term.values), comparison(term.values)
-        keys = [spelled(self.d, v, kind) for v in term.values]
+        if isinstance(term, NumberLookup):
+            cell, keys = self.steps.cells.number(term.column), [number(v) for v in term.values]
+        else:
+            cell, kind = self.steps.cells.name(term.column, term.values), comparison(term.values)
+            keys = [spelled(self.d, v, kind) for v in term.values]
         plain = self._found(cell, keys, self._logs(term.logs))
         if term.other is None:
             return plain, [_or_zero(text) for text in plain]

@@ -72,12 +72,17 @@ def _columns(bins: RangeTerm, name: str, d: Dialect, x: str) -> list[tuple[str, 
 
 
 def _case(bins: RangeTerm, name: str, d: Dialect, x: str, values: Sequence[str]) -> str:
-    """Return the value of the bin of a number; NULL where it is missing."""
+    """Return the value of the bin of a number; NULL where it is missing or in no bin."""
+    missing = " ELSE 0" if bins.encode == "onehot" and not bins.keep else ""
+    if name in bins.values:
+        pairs = zip(bins.values[name].tolist(), values, strict=True)
+        equal = "\n    ".join(f"WHEN {x} = {number(e)} THEN {value}" for e, value in pairs)
+        unseen = f" WHEN {d.finite(x)} THEN 0" if bins.encode == "onehot" else ""
+        return f"CASE {equal}{unseen}{missing} END"
     whens = [
         f"WHEN {x} <= {number(float(e))} THEN {value}" for e, value in zip(bins.edges[name], values, strict=False)
     ]
     inner = "\n    ".join(["CASE", *whens, f"ELSE {values[-1]} END"]) if whens else values[-1]
-    missing = " ELSE 0" if bins.encode == "onehot" and not bins.keep else ""
     return f"CASE WHEN {d.finite(x)} THEN {inner}{missing} END"
 
 
