@@ -296,3 +296,14 @@ def test_a_column_of_missing_values_needs_no_names():
         warnings.simplefilter("ignore")
         cutter = Discretizer("equal_width", n_bins=3, labels=NAMES, columns=["t"]).fit({"t": [np.nan, np.nan]})
     assert cutter.n_bins_ == {"t": 1}
+
+
+def test_nodes_of_a_network_have_the_names_of_their_bins(tmp_path):
+    bins = {"temp": Binned([19.0, 22.0], labels=NAMES)}
+    for structure in ("naive", "tan"):
+        model = cw.BayesNetworkClassifier(structure, distributions=bins).fit(RAIN.X, RAIN.y)
+        cw.save(model, tmp_path / "n.json")
+        for network in (model, cw.load(tmp_path / "n.json")):
+            assert "medium" in str(network.cpt("temp"))
+    with pytest.raises(OptionError, match="'temp' cannot have the bins of 'naive' in a network"):
+        cw.BayesNetworkClassifier("tan", distributions={"temp": "naive"}).fit(RAIN.X, RAIN.y)

@@ -108,7 +108,7 @@ def command(
     from countwise.preprocessing.discretizer import Discretizer
 
     files = _common.tables(file)
-    of_rules = {
+    of_rules: dict[tuple[str, ...], dict[str, Any]] = {
         ("min_n",): {"--n": n, "--merge": merge},
         ("class_contiguous",): {"--min-size": min_size},
         ("lloyd",): {"--n-init": n_init, "--seed": seed},

@@ -114,7 +114,7 @@ class CutRule:
         check_value("random_state", self.random_state, NumberIn(0, 2**32 - 1, whole=True))
         if isinstance(self.init, Sequence | np.ndarray) and not isinstance(self.init, str) and len(self.init):
             object.__setattr__(self, "init", tuple(edges_of(self.init, "centers").tolist()))
-        elif self.init != "random":
+        elif not (isinstance(self.init, str) and self.init == "random"):
             raise OptionError(f"init must be 'random' or a list of centers, not {self.init!r}.")
         if self.labels is not None:
             object.__setattr__(self, "labels", _names_of(self.labels))

@@ -357,7 +357,7 @@ class NetworkModel(TallyModel):
         graph = Graph({str(n): tuple(map(str, above)) for n, above in state["parents"].items()})
         cuts = {str(n): tuple(map(float, edges)) for n, edges in state["cuts"].items()}
         distributions = choose_distributions(self, graph, self.schema_)
-        distributions |= dict.fromkeys(cuts, binning_rule(self))
+        distributions |= {name: binning_rule(self) for name in cuts if not distributions[name].binned}
         self._blueprint = Blueprint(graph, cuts, distributions, self._latent(), self.smoothing, self._class_is_node)
         gains = numbers([g for _, _, g, _ in state["tried"]], "the gains of the arcs", (None,)).tolist()
         tried = [(str(p), str(c), float(g), bool(t)) for (p, c, _, t), g in zip(state["tried"], gains, strict=True)]

@@ -62,7 +62,11 @@ class Blueprint:
         found: dict[str, Attribute] = {target.name: target} if self.class_is_node else {}
         for a in schema.attributes:
             edges = self.cuts.get(a.name)
-            found[a.name] = a if edges is None else Ordinal(a.name, labels(np.array(edges)), grows=False)
+            if edges is None:
+                found[a.name] = a
+            else:
+                names = self.distributions[a.name].how.labels or labels(np.array(edges))
+                found[a.name] = Ordinal(a.name, names, grows=False)
         return {**found, **self.latent}
 
     def terms(self, schema: Schema, target: Nominal) -> list[Term]:

@@ -155,6 +155,12 @@ def choose_distributions(settings: Any, graph: Graph, schema: Schema) -> dict[st
                     hint=f"use distributions={{{name!r}: 'binned'}} to discretize it.",
                 )
             found[name] = binning_rule(settings)
+    for name, rule in found.items():
+        if rule.binned and rule.method == "naive":
+            raise OptionError(
+                f"{name!r} cannot have the bins of 'naive' in a network: an unseen number has no bin.",
+                hint=f"use types={{{name!r}: 'nominal'}}, which makes each value a value of the node.",
+            )
     return found
 
 
