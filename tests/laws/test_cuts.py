@@ -375,7 +375,8 @@ def test_the_best_number_of_ranges_is_the_best(rows):
     tally = Values.from_arrays(rows.x, rows.y)
     most = min(50, len(tally.pooled[0]))
     found = {
-        k: unsupervised.leave_one_out_score(tally.counts_in(cuts.equal_width(tally, k).edges).T) for k in range(1, most + 1)
+        k: unsupervised.leave_one_out_score(tally.counts_in(cuts.equal_width(tally, k).edges).T)
+        for k in range(1, most + 1)
     }
     chosen = cuts.best_number(cuts.equal_width, tally)
     score = unsupervised.leave_one_out_score(tally.counts_in(chosen.edges).T)

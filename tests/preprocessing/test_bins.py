@@ -287,7 +287,7 @@ def test_wrong_names_are_refused(labels, words):
 
 
 def test_the_number_of_names_is_checked_at_once_for_given_cut_points():
-    with pytest.raises(OptionError, match="labels has 3 names .*, but 1 cut points make 2 bins"):
+    with pytest.raises(OptionError, match=r"labels has 3 names .*, but 1 cut point makes 2 bins"):
         Binned([20.0], labels=NAMES)
 
 

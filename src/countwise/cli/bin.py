@@ -23,8 +23,8 @@ __all__ = ["command"]
     multiple=True,
     metavar="[COLUMN=]METHOD",
     help="Discretization method for all columns or for one: mdl, min_n or class_contiguous (supervised), "
-    "equal_frequency, equal_width, kmeans (the global optimum) or lloyd (k-means from random centers), or naive (a bin "
-    "for each distinct value). COLUMN=18:30:65 sets the cut points.  [default: mdl]",
+    "equal_frequency, equal_width, kmeans (the global optimum) or lloyd (k-means from random centers), or naive (a "
+    "bin for each distinct value). COLUMN=18:30:65 sets the cut points.  [default: mdl]",
 )
 @click.option(
     "--bins",

@@ -119,7 +119,8 @@ class CutRule:
         if self.labels is not None:
             object.__setattr__(self, "labels", _names_of(self.labels))
             if not isinstance(self.method, str):
-                self._check_labels(len(self.method) + 1, f"{len(self.method)} cut points make")
+                n = len(self.method)
+                self._check_labels(n + 1, f"{n} cut point{'s' * (n != 1)} make{'s' * (n == 1)}")
 
     def _check_labels(self, n_bins: int, where: str) -> None:
         if len(self.labels) != n_bins:
@@ -157,9 +158,7 @@ class CutRule:
         if self.method in COUNTED:
             rule = COUNTED[self.method]
             if self.method == "lloyd":
-                rule = partial(
-                    lloyd, init=self.init, n_init=int(self.n_init), random_state=int(self.random_state)
-                )
+                rule = partial(lloyd, init=self.init, n_init=int(self.n_init), random_state=int(self.random_state))
             return best_number(rule, tally) if self.n_bins == "leave_one_out" else rule(tally, int(self.n_bins))
         rules: dict[str, Callable[[Values], Cuts]] = {
             "naive": naive,

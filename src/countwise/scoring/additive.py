@@ -12,7 +12,17 @@ from countwise._kernels.ties import TIE
 from countwise._typing import Floats
 from countwise.engines import query as nw
 from countwise.scoring.expressions import ScoringQuery, binned, first, first_of, real
-from countwise.scoring.plan import Cut, Joint, LookupTerm, NormalTerm, NumberLookup, Presence, Rate, Scoring, exact_bins
+from countwise.scoring.plan import (
+    Cut,
+    Joint,
+    LookupTerm,
+    NormalTerm,
+    NumberLookup,
+    Presence,
+    Rate,
+    Scoring,
+    exact_bins,
+)
 from countwise.scoring.sql.dialects import LEAST
 
 __all__ = ["answered"]

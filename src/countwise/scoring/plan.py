@@ -342,4 +342,6 @@ class RangeTerm:
     encode: str = "labels"  # "labels", "codes" or "onehot"
     keep: bool = True  # whether a missing value stays missing in the columns of "onehot"; if not, they are 0
     inputs: Mapping[str, bool] = field(default_factory=dict)  # columns of the training data; True for dates
-    values: Mapping[str, Floats] = field(default_factory=dict)  # where a bin is one value: any other number is in none
+    values: Mapping[str, Floats] = field(
+        default_factory=dict
+    )  # where a bin is one value: any other number is in none
