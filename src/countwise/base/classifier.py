@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels, progress
-from countwise._typing import Floats
-from countwise.base.model import Model, rows_counted_from
+from countwise._typing import Flags, Floats
+from countwise.base.model import Model, row_numbers_section, rows_counted_from
 from countwise.base.protocol import Classifier
 from countwise.base.term import Term, derive
 from countwise.data.attributes import Nominal, Numeric
@@ -25,7 +25,10 @@ from countwise.data.table import Table
 from countwise.data.text import Text
 from countwise.data.vectors import Vector
 from countwise.errors import listed, warn
+from countwise.sources import Memory
 from countwise.working import Section, Step, Working
+from countwise.working.text import columns as classes_shown
+from countwise.working.text import folded
 
 __all__ = ["AdditiveClassifier"]
 
@@ -284,10 +287,24 @@ class AdditiveClassifier(Classifier, Model):
         codes[bad] = _kernels.argmax_rows(self.log_prior_[None])[0]
         return codes, int(np.count_nonzero(bad))
 
-    def explain(self, X: Any, *, row: int = 0) -> Working:
+    def explain(self, X: Any, *, row: int = 0, rows: Any = None) -> Working:
         """Explain the prediction for one row step by step.
 
         The working lists the prior, the factor of each attribute, their product and the posterior of each class.
+
+        Parameters
+        ----------
+        X : table
+            The rows.
+        row : int, default=0
+            The position of the row in X; negative positions count from the end.
+        rows : table or tuple (X, y) or None, default=None
+            The training table. With it, the working lists the numbers of the training rows behind each count.
+
+        Returns
+        -------
+        Working
+            The working. It prints as text, and notebooks show it as a table.
 
         Examples
         --------
@@ -298,7 +315,38 @@ class AdditiveClassifier(Classifier, Model):
         >>> [round(p, 6) for p in working.posterior]
         [0.490646, 0.509354]
         """
-        return self._worked(*self._one(X, row))
+        table, one = self._one(X, row)
+        return self._with_rows(self._worked(table, one), table, self._training_rows(rows))
+
+    def _with_rows(self, working: Working, one: Table, rows: Memory | None) -> Working:
+        """Add the numbers of the training rows behind each count to the working of the encoded row `one`."""
+        if rows is None:
+            return working
+        train = self._table(rows.frame, 0, rows.n_rows)
+        codes = self.target_.encode(rows.target, strict=True)
+        found: list[tuple[str, Flags]] = []
+        notes: list[str] = []
+        for step in (working.prior, *folded(working)[0]):
+            mask = self._rows_of_step(step, train, one)
+            for c in classes_shown(working) if mask is not None else ():
+                factor = step.factors[c]
+                event = [step.event if factor.count is not None else step.attribute, step.given]
+                named = [] if step is working.prior else [part for part in event if part]
+                found.append(
+                    (", ".join([*named, f"{self.target_.name} = {working.classes[c]}"]), mask & (codes == c))
+                )
+                count = factor.total if factor.count is None else factor.count
+                if not step.word and count is not None and abs(count - found[-1][1].sum()) > 1e-9 * max(count, 1):
+                    notes = ["Counts that differ from the number of rows are sums of weights, or expected counts."]
+        return replace(working, sections=(*working.sections, row_numbers_section(found, rows, *notes)))
+
+    def _rows_of_step(self, step: Step, train: Table, one: Table) -> Flags | None:
+        """Return the training rows that a step counts, in all classes; None if it counts none."""
+        if step.attribute == self.target_.name:
+            return np.ones(train.n_rows, dtype=bool)
+        if step.attribute not in self.densities_:
+            return None
+        return self.densities_[step.attribute].counted_in(train[step.attribute], one[step.attribute], step.word)
 
     def _one(self, X: Any, row: int) -> tuple[Table, Frame]:
         """Return one row of a table, encoded and as given."""

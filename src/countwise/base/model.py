@@ -2,26 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from countwise._typing import Flags
 from countwise.base.protocol import Estimator, refuse_unfitted
 from countwise.data.attributes import Nominal
 from countwise.data.frames import Frame
-from countwise.data.schema import Schema
-from countwise.errors import CountwiseError, check_value, listed, warn
-from countwise.working.numbers import counted
+from countwise.data.output import dense
+from countwise.data.schema import Schema, field_types
+from countwise.errors import CountwiseError, OptionError, TableError, check_value, listed, warn
+from countwise.sources import Memory, open_whole
+from countwise.working import Grid, Section
+from countwise.working.numbers import RowNumbers, counted
 
-__all__ = ["Model", "note_identifiers", "note_many_classes", "note_skipped", "restore_on_error", "rows_counted_from"]
+__all__ = [
+    "Model",
+    "note_identifiers",
+    "note_many_classes",
+    "note_skipped",
+    "restore_on_error",
+    "row_numbers_section",
+    "rows_counted_from",
+]
 
 
 class Model(Estimator):
     """Estimator with a schema of the training columns; it refuses to predict before it is fitted."""
 
     schema_: Schema
+    target_: Any
     n_rows_: int
     _learned: tuple[str, ...] = ()  # private attributes set by fit
 
@@ -40,6 +54,25 @@ class Model(Estimator):
         # used in predictions, and can be changed after fit
         check_value("unseen", getattr(self, "unseen", "ignore"), ("ignore", "share", "error"))
         return self.schema_.opened(X)
+
+    def _training_rows(self, rows: Any) -> Memory | None:
+        """Return the training rows that the user passed to `explain`; None if none are wanted."""
+        if rows is None or rows is False:
+            return None
+        name = self.target_.name
+        if rows is True:
+            raise OptionError(
+                f"{type(self).__name__} keeps no training rows.",
+                hint=f"pass the training table with the column {name!r}, or (X, y): rows=table.",
+            )
+        X, y = rows if isinstance(rows, tuple) and len(rows) == 2 else (rows, name)
+        found = open_whole(dense(X), y, numbers=getattr(self, "_numbers", False), types=field_types(self.schema_))
+        if found.n_rows != self.n_rows_ and getattr(self, "missing", None) != "complete":
+            raise TableError(
+                f"rows has {counted(found.n_rows, 'row')} with a target; the model was trained on {self.n_rows_}.",
+                hint="pass the table that was used for training.",
+            )
+        return replace(found, frame=found.matched(self.schema_))
 
     @staticmethod
     def _names(frame: Frame) -> dict[str, Any]:
@@ -75,6 +108,14 @@ def restore_on_error(model: Any) -> Iterator[None]:
         vars(model).clear()
         vars(model).update(before)
         raise
+
+
+def row_numbers_section(counts: Sequence[tuple[str, Flags]], rows: Memory, *notes: str) -> Section:
+    """Return the section of a working with the numbers of the training rows behind each count."""
+    places = np.arange(rows.n_rows) if rows.places is None else rows.places
+    numbers = [RowNumbers(places[found].tolist()) for _, found in counts]
+    table = Grid({"count of": [what for what, _ in counts], "rows": list(map(len, numbers)), "row numbers": numbers})
+    return Section("Training rows behind each count, numbered from 0", table, notes)
 
 
 def note_identifiers(schema: Schema, n_rows: int) -> None:

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any
 
 import click
 
-from countwise.cli._common import echo, echo_data, echo_json, pairs, predictor_from, row_from, terminal_width
+from countwise.cli._common import (
+    echo,
+    echo_data,
+    echo_json,
+    existing,
+    pairs,
+    predictor_from,
+    row_from,
+    terminal_width,
+)
 
 __all__ = ["command"]
 
@@ -41,6 +51,13 @@ __all__ = ["command"]
 @click.option(
     "--interval", default=0.9, show_default=True, help="Level of the credible interval (naive Bayes); 0 for none."
 )
+@click.option(
+    "--rows",
+    "training",
+    default=None,
+    metavar="TABLE",
+    help="Training table. Show the numbers of its rows behind each count.",
+)
 @click.option("--unsmoothed", is_flag=True, help="Show each frequency before and after smoothing (naive Bayes).")
 def command(
     model: str,
@@ -50,6 +67,7 @@ def command(
     form: str,
     changes: bool,
     interval: float,
+    training: str | None,
     unsmoothed: bool,
 ) -> None:
     """Show each step of one prediction of MODEL.
@@ -60,6 +78,7 @@ def command(
     Examples:
       countwise explain weather.json --set outlook=sunny,humidity=90
       countwise explain weather.json days.csv --row 3
+      countwise explain weather.json days.csv --row 3 --rows weather.csv
     """
     if not 0 <= interval < 1:
         raise click.UsageError(f"--interval must be >= 0 and < 1, not {interval}.")
@@ -67,7 +86,13 @@ def command(
         raise click.UsageError("Use either --set NAME=VALUE, or FILE with --row N.")
     fitted = predictor_from(model)
     rows = row_from(fitted.schema_, pairs(settings, "--set")) if settings else _row(file, row or 0, fitted.schema_)
-    settings_used = {"changes": changes, "interval": interval or None} if hasattr(fitted, "predict_interval") else {}
+    settings_used: dict[str, Any] = (
+        {"changes": changes, "interval": interval or None} if hasattr(fitted, "predict_interval") else {}
+    )
+    if training:
+        if "rows" not in signature(fitted.explain).parameters:
+            raise click.UsageError("--rows is not needed: this model shows the numbers of its training rows.")
+        settings_used["rows"] = str(existing(training))
     if unsmoothed:
         if type(fitted).__name__ != "NaiveBayesClassifier":
             raise click.UsageError("--unsmoothed can be used only with naive Bayes.")

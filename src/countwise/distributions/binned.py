@@ -163,6 +163,10 @@ class BinnedDensity(CategoricalDensity):
             return super().steps(name, codes, shown)
         return super().steps(name, codes, f"{shown} in {self.label(column, 0)}")
 
+    def counted_in(self, column: Any, one: Any, word: str = "") -> Flags | None:
+        """Return the rows in the same bin."""
+        return super().counted_in(self.codes(column), self.codes(one), word)
+
     def grid(self) -> Floats:
         """Return a number in the middle of each bin, or the value of the bin."""
         if self.cuts.values is not None:

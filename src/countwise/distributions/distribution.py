@@ -490,6 +490,36 @@ class Density:
         """
         raise NotImplementedError
 
+    def counted_in(self, column: Any, one: Any, word: str = "") -> Flags | None:
+        """Return the rows behind the factor of a one-row column, in all classes.
+
+        Parameters
+        ----------
+        column : ndarray
+            The encoded values of the training rows.
+        one : ndarray of shape (1,)
+            The encoded value of the row that is explained.
+        word : str, default=''
+            The word that the factor is about.
+
+        Returns
+        -------
+        ndarray of bool or None
+            The rows with this value, or with any value for a numeric density. None if the factor is no count.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from countwise import NaiveBayesClassifier, samples
+        >>> rain = samples.load("rain")
+        >>> density = NaiveBayesClassifier().fit(rain.X, rain.y).densities_["wind"]
+        >>> density.counted_in(np.array([0, 1, 1]), np.array([1])).tolist()
+        [False, True, True]
+        """
+        if not isinstance(column, np.ndarray) or column.ndim != 1:
+            return None
+        return np.asarray(column == one[0], dtype=bool)
+
     # -- explanations and portraits ---------------------------------------------------------
 
     def grid(self) -> Any:

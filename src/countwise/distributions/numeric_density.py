@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise._typing import Floats
+from countwise._typing import Flags, Floats
 from countwise.data.attributes import Attribute, Nominal, Numeric
 from countwise.distributions.distribution import Density, Distribution, no_say
 from countwise.errors import OptionError
@@ -66,6 +66,10 @@ class NumericDensity(Density):
         logs = self.log_prob_of_row(column).tolist()
         factors = [Factor(log, *self.written(x, c), total=self.behind(c)) for c, log in enumerate(logs)]
         return [Step(name, shown, tuple(factors), "known", self.rule)]
+
+    def counted_in(self, column: Any, one: Any, word: str = "") -> Flags | None:
+        """Return the rows with a value."""
+        return np.asarray(~np.isnan(column), dtype=bool)
 
     def label(self, column: NDArray[Any], row: int) -> str:
         """Return the number as text."""

@@ -109,6 +109,17 @@ class WordsDensity(Density):
         found = [Step(name, shown, tuple(each), "known", self.rule, label) for label, each in self._factors(column)]
         return found or no_say(name, shown, "never seen", self.rule)
 
+    def counted_in(self, column: Any, one: Any, word: str = "") -> Flags | None:
+        """Return the rows that contain the word."""
+        word = word.removeprefix("no ") if word not in self.words else word
+        if not isinstance(column, Bag) or word not in self.words:
+            return None
+        found = np.zeros(len(column), dtype=bool)
+        entries = slice(column.indptr[0], column.indptr[-1])
+        owner = np.repeat(np.arange(len(column)), np.diff(column.indptr))
+        found[owner[column.indices[entries] == self.words.index(word)]] = True
+        return found
+
     def _factors(self, column: Bag) -> Iterator[tuple[str, Sequence[Factor]]]:
         """Yield the words of the first row and their factors in each class."""
         raise NotImplementedError

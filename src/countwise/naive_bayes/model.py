@@ -235,6 +235,7 @@ class NaiveBayesClassifier(GenerativeClassifier):
         changes: bool = True,
         interval: float | None = 0.9,
         smoothing: bool = False,
+        rows: Any = None,
     ) -> Working:
         """Explain the prediction for one row step by step.
 
@@ -252,6 +253,8 @@ class NaiveBayesClassifier(GenerativeClassifier):
             The probability of the credible interval of the posterior. None computes no interval.
         smoothing : bool, default=False
             Whether to add a section that shows each frequency before and after smoothing.
+        rows : table or tuple (X, y) or None, default=None
+            The training table. With it, the working lists the numbers of the training rows behind each count.
 
         Returns
         -------
@@ -281,7 +284,7 @@ class NaiveBayesClassifier(GenerativeClassifier):
         if interval is not None:
             _check_level("interval", interval)
         table, one = self._one(X, row)
-        working = self._worked(table, one)
+        working = self._with_rows(self._worked(table, one), table, self._training_rows(rows))
         sections = working.sections
         if smoothing:
             smoothed = smoothing_table((working.prior, *working.steps), working.classes)

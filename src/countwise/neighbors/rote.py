@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from countwise import _kernels
 from countwise._typing import Flags, Floats, Indices
+from countwise.base.model import row_numbers_section
 from countwise.base.protocol import Classifier
 from countwise.base.row_model import RowModel, encode_finite
 from countwise.data.attributes import Nominal, Numeric
@@ -268,7 +269,7 @@ class RoteClassifier(Classifier, RowModel):
             raise OptionError("otherwise was changed after fit.", hint="fit the model again.")
         return getattr(self.otherwise_, what)(rows_of(X, np.flatnonzero(unseen)))
 
-    def explain(self, X: Any, *, row: int = 0) -> Account:
+    def explain(self, X: Any, *, row: int = 0, rows: Any = None) -> Account:
         """Explain the prediction of one row: the number of identical training rows in each class.
 
         Parameters
@@ -277,6 +278,8 @@ class RoteClassifier(Classifier, RowModel):
             Rows to predict. Columns are matched by name, or by position if X is an array.
         row : int, default=0
             Index of the row to explain. A negative index counts from the end.
+        rows : table or tuple (X, y) or None, default=None
+            The training table. With it, the working lists the numbers of the identical training rows.
 
         Returns
         -------
@@ -295,7 +298,7 @@ class RoteClassifier(Classifier, RowModel):
           No       0
           Yes      1
         """
-        frame = self._open(X)
+        frame, train = self._open(X), self._training_rows(rows)
         row = row_of(frame, row)
         place = int(self._found(frame.slice(row, row + 1))[0])
         n_rows = number(float(self._counts.sum()))
@@ -303,7 +306,12 @@ class RoteClassifier(Classifier, RowModel):
             counts = self._counts[place]
             title = f"Identical training rows: {number(float(counts.sum()))} of {n_rows}"
             table = Grid({self.target_.name: self.classes_.tolist(), "rows": counts.tolist()})
-            return self._account(counts / counts.sum(), Section(title, table))
+            found = self._account(counts / counts.sum(), Section(title, table))
+            if train is None:
+                return found
+            same, codes = self._found(train.frame) == place, self.target_.encode(train.target, strict=True)
+            by_class = [(f"{self.target_.name} = {v}", same & (codes == c)) for c, v in enumerate(self.classes_)]
+            return replace(found, sections=(*found.sections, row_numbers_section(by_class, train)))
         cells = {a: shown_cell(frame.slice(row, row + 1).columns[a]) or "missing" for a in self.schema_}
         section = Section(
             f"None of the {n_rows} training rows is identical",

@@ -24,7 +24,7 @@ from countwise.distributions.categorical import CategoricalDensity
 from countwise.errors import OptionError, check_flag, check_settings
 from countwise.network.base import NetworkModel
 from countwise.network.blueprint import GivenTable, is_empty
-from countwise.network.classifier_working import NetworkWorking
+from countwise.network.classifier_working import SUMMED, NetworkWorking
 from countwise.network.editing import Editor
 from countwise.network.families import table_smoothing
 from countwise.network.family_scores import MOST_CELLS
@@ -468,6 +468,21 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
 
     def _worked(self, table: Table, one: Frame) -> Working:
         return NetworkWorking(self, table, one).finished(super()._worked(table, one))
+
+    def _rows_of_step(self, step: Step, train: Table, one: Table) -> Flags | None:
+        """Return the training rows with the values of the node and of its parents, except for the class."""
+        if step.attribute not in self.graph_ or step.rule == SUMMED:
+            return None
+        target = self.target_.name
+        names = [n for n in (*self.graph_.parents[step.attribute], step.attribute) if n != target]
+        masks = [
+            ~np.isnan(train[n])
+            if isinstance(density := self.densities_[n], LinearDensity)
+            else density.counted_in(train[n], one[n], step.word if n == step.attribute else "")
+            for n in names
+        ]
+        masks = [m for m in masks if m is not None]
+        return np.logical_and.reduce([np.ones(train.n_rows, dtype=bool), *masks])
 
 
 class FamilyLookups:

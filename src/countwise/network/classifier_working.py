@@ -18,7 +18,9 @@ from countwise.network.linear_gaussian import LinearDensity
 from countwise.working import Factor, Step, Working
 from countwise.working.numbers import cell, normal, probability
 
-__all__ = ["NetworkWorking"]
+__all__ = ["SUMMED", "NetworkWorking"]
+
+SUMMED = "summed over the missing values"  # rule of the factor of several families
 
 
 class NetworkWorking:
@@ -187,4 +189,4 @@ class NetworkWorking:
             f"summed over the values of {listed(missing)}."
         )
         shown = [f"{n} = {shown_cell(one.columns[n])}" for n in observed if n != self.target]
-        return Step(", ".join(shown or missing), "", factors, "known", "summed over the missing values"), note
+        return Step(", ".join(shown or missing), "", factors, "known", SUMMED), note

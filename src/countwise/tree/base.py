@@ -305,7 +305,7 @@ class TreeModel(FeatureModel):
         found = {"rules": self.rules().table, "importances": self.importances()}
         return found | ({"path": self.path_} if hasattr(self, "path_") else {})
 
-    def explain(self, X: Any, *, row: int = 0) -> Account:
+    def explain(self, X: Any, *, row: int = 0, rows: Any = None) -> Account:
         """Explain the prediction of one row by its path down the tree.
 
         For each node on the path, the working shows the class counts, the impurity, the gain of every attribute and
@@ -317,6 +317,8 @@ class TreeModel(FeatureModel):
             The table that holds the row.
         row : int, default=0
             Position of the row in the table, counted from 0.
+        rows : table or tuple (X, y) or None, default=None
+            The training table. With it, the working lists the numbers of the training rows in the leaf.
 
         Returns
         -------
@@ -359,8 +361,11 @@ class TreeModel(FeatureModel):
           rows  No  Yes  P(No)  P(Yes)
              3   3    0      1       0
         """
-        table = self._row(X, row)
-        return TreeWorking(self, table, self._landing(table)).prediction()
+        table, train = self._row(X, row), self._training_rows(rows)
+        working = TreeWorking(self, table, self._landing(table))
+        if train is None:
+            return working.prediction()
+        return working.prediction(train, self._landing(self._table(train.frame, 0, train.n_rows)))
 
     def split_report(self, *, max_depth: int | None = None) -> Account:
         """Return the candidate splits of each node, with their gains written out.

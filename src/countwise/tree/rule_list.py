@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import Floats, Indices
+from countwise.base.model import row_numbers_section
 from countwise.base.protocol import Classifier
 from countwise.cuts import min_n
 from countwise.data.attributes import Nominal
@@ -364,7 +365,7 @@ class RuleClassifier(Classifier, FeatureModel):
             found[which == len(self.rules_)] = np.nan
         return found
 
-    def explain(self, X: Any, *, row: int = 0) -> Account:
+    def explain(self, X: Any, *, row: int = 0, rows: Any = None) -> Account:
         """Explain which rule predicts a row, and why the rules before it do not hold.
 
         Parameters
@@ -373,6 +374,8 @@ class RuleClassifier(Classifier, FeatureModel):
             The table that holds the row.
         row : int, default=0
             Position of the row in the table, counted from 0.
+        rows : table or tuple (X, y) or None, default=None
+            The training table. With it, the working lists the numbers of the training rows that the rule decides.
 
         Returns
         -------
@@ -405,16 +408,22 @@ class RuleClassifier(Classifier, FeatureModel):
             last = "otherwise no prediction" if self.default == "abstain" else lines[-1]
             shown, holds = [*shown, last], [*holds, "yes: no rule holds"]
         section = Section("Rules in the order in which they are tried", Grid({"rule": shown, "holds": holds}))
+        sections = [section]
+        if (train := self._training_rows(rows)) is not None:
+            mine = self._deciding(self._table(train.frame, 0, train.n_rows)) == which
+            codes, name = self.target_.encode(train.target, strict=True), self.target_.name
+            counts = [(f"{name} = {v}", mine & (codes == c)) for c, v in enumerate(self.classes_)]
+            sections.append(row_numbers_section(counts, train))
         notes = (f"The {first} rules before these do not hold either.",) if first else ()
         p = self._probabilities[which]
         best = int(self._codes[which])
         posterior = dict(zip(self.classes_.tolist(), p.tolist(), strict=True))
         if which == len(self.rules_) and self.default == "abstain":
             title = f"No rule holds; {self.target_.name} is not predicted."
-            return Account(title, float("nan"), (section,), notes)
+            return Account(title, float("nan"), tuple(sections), notes)
         probability = percent(float(p[best]), certain=float(p[best]) == 1.0)
         title = f"{self.target_.name} = {self.target_.values[best]} with probability {probability}."
-        return Account(title, float(p[best]), (section,), notes, posterior)
+        return Account(title, float(p[best]), tuple(sections), notes, posterior)
 
     def _scored(self, X: Any, *, proba: bool, reasons: int) -> Any:
         return executed(lambda: ruled(X, rules_as_terms(self), proba=proba, reasons=reasons))

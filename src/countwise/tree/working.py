@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from countwise.base.model import row_numbers_section
 from countwise.data.table import Table
 from countwise.distributions import smoothing_of
 from countwise.measures import (
@@ -18,6 +19,7 @@ from countwise.measures import (
     mean_formula,
     sd_reduction_formula,
 )
+from countwise.sources import Memory
 from countwise.tree.conditions import condition_of, conditions_to, written_limit
 from countwise.tree.features import Feature, columns_of
 from countwise.tree.growth.criteria import Criterion
@@ -245,15 +247,39 @@ class TreeWorking(SplitWorking):
         self.fractions = np.ones(len(landing.leaves)) if landing.fractions is None else landing.fractions
         self.passed = self.tree.passed(landing.leaves.tolist())
 
-    def prediction(self) -> Account:
-        """Return the prediction, a section for each node on the path, and one for the leaves."""
+    def prediction(self, rows: Memory | None = None, landing: Landing | None = None) -> Account:
+        """Return the prediction, a section for each node on the path, and one for the leaves.
+
+        With the training rows and the leaves that they reach, another section has the numbers of these rows.
+        """
         nodes = sorted(k for k in self.passed if self.tree.attribute[k] >= 0)
         notes = self._notes()
         if len(nodes) > _MOST_NODES:
             notes.append(f"The row passes {len(nodes) - _MOST_NODES} more nodes further down, which are not shown.")
         sections = [self.section(k, (self._branch_taken(k),)) for k in nodes[:_MOST_NODES]]
         title, value, posterior = self._prediction()
-        return Account(title, value, (*sections, self._leaves()), tuple(notes), posterior)
+        sections.append(self._leaves())
+        if rows is not None and landing is not None:
+            sections.append(self._training_rows(rows, landing))
+        return Account(title, value, tuple(sections), tuple(notes), posterior)
+
+    def _training_rows(self, rows: Memory, landing: Landing) -> Section:
+        """Return the numbers of the training rows in each leaf that the row reaches, by class."""
+        order = np.argsort(-self.fractions, kind="stable")[:_MOST_LEAVES]
+        found, several = [], len(self.landing.leaves) > 1
+        for k in self.landing.leaves[order].tolist():
+            inside = np.zeros(rows.n_rows, dtype=bool)
+            at = landing.leaves == k
+            inside[at if landing.rows is None else landing.rows[at]] = True
+            where = " and ".join(map(str, conditions_to(self.tree, self.features, k))) if several else "the leaf"
+            if self.criterion.numeric:
+                found.append((where, inside))
+                continue
+            codes = self.model.target_.encode(rows.target, strict=True)
+            name, classes = self.target, self.model.classes_
+            found += [(f"{where}, {name} = {classes[c]}", inside & (codes == c)) for c in self._shown()]
+        divided = ("A training row with missing values is in several leaves.",) if landing.rows is not None else ()
+        return row_numbers_section(found, rows, *divided)
 
     def _prediction(self) -> tuple[str, float, dict[Any, float] | None]:
         if self.criterion.numeric:

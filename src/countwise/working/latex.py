@@ -16,7 +16,7 @@ from countwise.working.formula import joined as _joined
 from countwise.working.formula import width_of as _width
 from countwise.working.grid import Grid
 from countwise.working.grid import shown as shown_text
-from countwise.working.numbers import Worked, fraction, number, probability
+from countwise.working.numbers import RowNumbers, Worked, fraction, number, probability
 from countwise.working.sections import Section
 from countwise.working.steps import Factor, Step
 from countwise.working.text import columns, folded, remarks, verdict
@@ -226,7 +226,8 @@ def _arrays(
     align = "".join("r" if all(type(cell) in (int, float) for cell in grid[name]) else "l" for name in names)
     over, high = 0.0, [1] * (grid.n_rows + 1)  # high: the lines of each row
     if width is not None:
-        texts = {name for name in names if all(isinstance(c, str) and not isinstance(c, Formula) for c in grid[name])}
+        texts = {name for name in names if all(isinstance(c, str | RowNumbers) for c in grid[name])}
+        texts -= {name for name in texts if any(isinstance(c, Formula) for c in grid[name])}
         room = {name: wide[name] for name in names}
         for cap in range(int(max(room.values())), _NARROWEST, -1):  # the widest columns of text are broken first
             room |= {name: min(wide[name], cap) for name in texts}
@@ -246,10 +247,9 @@ def _arrays(
     return "\n".join(_array(align, lines[0], table, small=over > 0) for table in tables if table)
 
 
-def _paragraph(text: str, wide: float) -> Part:
-    if not text:
-        return Part("", 0)
-    return Part(rf"\parbox[t]{{{wide:.1f}cm}}{{\raggedright {escaped(text)}\strut}}", 0)
+def _paragraph(text: Any, wide: float) -> Part:
+    shown = str(text)
+    return Part(rf"\parbox[t]{{{wide:.1f}cm}}{{\raggedright {escaped(shown)}\strut}}" if shown else "", 0)
 
 
 def _array(align: str, head: str, rows: list[str], *, small: bool) -> str:

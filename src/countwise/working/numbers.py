@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Self
+from typing import ClassVar, Self
 
 __all__ = [
+    "RowNumbers",
     "Worked",
     "cell",
     "counted",
@@ -56,6 +57,25 @@ class Worked(float):
 
     def __str__(self) -> str:
         return f"{self.text} = {number(self)}" if self.text else number(self)
+
+
+class RowNumbers(tuple[int, ...]):
+    """Numbers of rows, counted from 0; as text only the first ones.
+
+    Examples
+    --------
+    >>> from countwise.working.numbers import RowNumbers
+    >>> print(RowNumbers([1, 4, 7]), RowNumbers(range(100)), sep="; ")
+    1, 4, 7; 0, 1, 2, 3, 4, 5, 6, 7 and 92 more
+    """
+
+    __slots__ = ()
+    _most: ClassVar[int] = 8
+
+    def __str__(self) -> str:
+        shown = ", ".join(map(str, self[: self._most]))
+        rest = len(self) - self._most
+        return f"{shown} and {rest} more" if rest > 1 else ", ".join(map(str, self))
 
 
 def number(value: float) -> str:
