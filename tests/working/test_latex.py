@@ -81,8 +81,9 @@ def _workings() -> dict[str, str]:
         "network": cw.BayesNetworkClassifier("tan"),
     }
     found = {name: model.fit(penguins.X, penguins.y).explain(penguins.X, row=0) for name, model in learners.items()}
-    found["naive Bayes, rows"] = learners["naive Bayes"].explain(penguins.X, rows=(penguins.X, penguins.y))
-    found["tree, rows"] = learners["tree"].explain(penguins.X, rows=(penguins.X, penguins.y))
+    tennis = samples.load("tennis")
+    for name in ("naive Bayes", "tree", "rules", "network"):
+        found[f"{name}, rows"] = learners[name].fit(tennis.frame, "play").explain(tennis.X, rows=tennis.frame)
     found["Parzen"] = cw.ParzenClassifier().fit(numbers, penguins.y).explain(numbers, row=0)
     found["neighbors, a number"] = cw.NeighborsRegressor(3).fit(numbers, np.arange(344.0)).explain(numbers, row=0)
     return {name: working.latex(WIDTH) for name, working in {**found, **_networks()}.items()}
