@@ -40,8 +40,9 @@ def sheather_jones(values: Floats, weights: NDArray[Any]) -> float | None:
     """Return the bandwidth by the improved Sheather-Jones estimator (Botev, Grotowski & Kroese 2010), or None.
 
     The bandwidth is the fixed point of seven plug-in stages. Each stage is the integral of a squared derivative of
-    the density, computed from the cosine transform of a fine histogram. The values are distinct and ascending. The
-    result is None if there is no fixed point.
+    the density, computed from the cosine transform of a fine histogram. The values are distinct and ascending.
+    Rounded values are spread evenly over the interval from which they were rounded; otherwise each would be a peak of
+    the density. The result is None if there is no fixed point.
     """
     from scipy.fft import dct
 
@@ -49,19 +50,26 @@ def sheather_jones(values: Floats, weights: NDArray[Any]) -> float | None:
     if high > low:
         near = (values >= low - _FAR * (high - low)) & (values <= high + _FAR * (high - low))
         values, weights = values[near], weights[near]
-    n, extent = len(values), float(values[-1] - values[0])
+    n, extent = float(weights.sum()), float(values[-1] - values[0])
     start, span = float(values[0]) - extent / 2, 2 * extent
-    size = _CELLS if n > _FEW_CELLS else _FEW_CELLS
+    size = _CELLS if len(values) > _FEW_CELLS else _FEW_CELLS
     # positions are scaled to [0, 1], so that squares cannot overflow
-    cells = np.clip(((values - start) / span * size).astype(np.int64), 0, size - 1)
-    histogram = np.bincount(cells, weights=weights / weights.sum(), minlength=size)
+    half = least_width(values, weights)  # of the rounding interval
+    first, last = (
+        np.clip(((end - start) / span * size).astype(np.int64), 0, size - 1) for end in (values - half, values + half)
+    )
+    each = weights / n / (last - first + 1)
+    steps = np.bincount(first, weights=each, minlength=size + 1) - np.bincount(
+        last + 1, weights=each, minlength=size + 1
+    )
+    histogram = np.cumsum(steps)[:size] if half else np.bincount(first, weights=each, minlength=size)
     squares = (dct(histogram)[1:] / 2) ** 2
     orders = np.arange(1.0, size) ** 2
     t = _fixed_point(n, orders, squares)
     return None if t is None else float(np.sqrt(t) * span)
 
 
-def _fixed_point(n: int, orders: Floats, squares: Floats) -> float | None:
+def _fixed_point(n: float, orders: Floats, squares: Floats) -> float | None:
     from scipy.optimize import brentq
 
     limit = 1e-12 + 0.01 * (min(max(n, 50), 1050) - 50) / 1000
@@ -75,7 +83,7 @@ def _fixed_point(n: int, orders: Floats, squares: Floats) -> float | None:
     return None
 
 
-def _distance(t: float, n: int, orders: Floats, squares: Floats) -> float:
+def _distance(t: float, n: float, orders: Floats, squares: Floats) -> float:
     """Return the difference between t and the value that the plug-in stages compute from it."""
     norm = _norm(_STAGES, t, orders, squares)
     for stage in range(_STAGES - 1, 1, -1):
@@ -121,7 +129,7 @@ def bandwidth_of(rule: Any, values: Floats, weights: NDArray[Any]) -> float:
     if rule == "silverman":
         return thumb
     if rule == "sheather_jones":  # if the estimator fails, Silverman's rule is used
-        return sheather_jones(values, weights) or thumb
+        return max(sheather_jones(values, weights) or thumb, least_width(values, weights))
     if rule == "leave_one_out":
         return _best_bandwidth(values, weights, thumb, float(values[-1] - values[0]))
     raise OptionError(f"bandwidth must be a number or one of {listed(RULES)}, not {rule!r}.")
@@ -158,10 +166,10 @@ def rows_behind(weights: NDArray[Any]) -> float:
 
 
 def least_width(values: Floats, weights: NDArray[Any]) -> float:
-    """Return half the smallest difference between rounded values, the lower limit of the bandwidth search.
+    """Return half the smallest difference between rounded values, the lower limit of estimated bandwidths.
 
-    With a smaller bandwidth the leave-one-out likelihood would grow without limit on repeated values. The result is 0
-    if values hardly repeat. `values` are distinct and ascending.
+    With a smaller bandwidth the density has a peak at each rounded value, and the leave-one-out likelihood would grow
+    without limit. The result is 0 if values hardly repeat. `values` are distinct and ascending.
     """
     total = float(weights.sum())
     if len(values) < 3 or total < 1.05 * len(values):
