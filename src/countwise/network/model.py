@@ -357,9 +357,9 @@ class BayesNetwork(NetworkModel):
     def _drawn(self) -> HandSpecification:
         """Return the specification with the nodes and arcs of a given `structure`."""
         spec, graph = self._specification(), graph_of(self.structure)
-        nodes = dict.fromkeys(graph or ()) | {name: None for arc in spec.arcs for name in arc}
         arcs = dict.fromkeys([*(graph.arcs if graph else ()), *spec.arcs])
-        return replace(spec, nodes={**nodes, **spec.nodes}, arcs=list(arcs))
+        names = dict.fromkeys([*(graph or ()), *spec.nodes, *(name for arc in spec.arcs for name in arc)])
+        return replace(spec, nodes={name: spec.nodes.get(name) for name in names}, arcs=list(arcs))
 
     @property
     def _has_parameters(self) -> bool:
