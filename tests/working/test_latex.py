@@ -32,6 +32,8 @@ WIDTH = 56  # characters of a line in a frame of 4:3
         ("P(humidity = High | play)", r"P(\text{humidity} = \text{High} \mid \text{play})"),
         ("|2/4 - 0/2|^k", r"| \frac{2}{4} - \frac{0}{2} |^{k}"),
         ("Σ⁻¹(x - μ)", r"\Sigma^{-1} (x - \mu)"),
+        ("f = Σ K(u)/(n·h)", r"f = \sum \frac{K(u)}{n \cdot h}"),
+        ("2.5^3·e^-2.5/3!", r"2.5^{3} \cdot \frac{e^{-2.5}}{3!}"),
         ("bill_length_mm <= 3", r"\text{bill\_length\_mm} \le 3"),
         ("a/b/c", r"\frac{\frac{a}{b}}{c}"),
         ("open (3 + 4", r"\text{open} (3 + 4"),
@@ -85,6 +87,11 @@ def _workings() -> dict[str, str]:
     for name in ("naive Bayes", "tree", "rules", "network"):
         found[f"{name}, rows"] = learners[name].fit(tennis.frame, "play").explain(tennis.X, rows=tennis.frame)
     found["Parzen"] = cw.ParzenClassifier().fit(numbers, penguins.y).explain(numbers, row=0)
+    loan = samples.load("loan")
+    counts = cw.NaiveBayesClassifier(types={"job_years": "count"}).fit(loan.X, loan.y)
+    found["densities"] = counts.explain(loan.X, row=0, densities=True)
+    gauss = cw.NaiveBayesClassifier({"bill_depth_mm": "kernel"}).fit(numbers, penguins.y)
+    found["Gaussian densities"] = gauss.explain(numbers, row=0, densities=True, all_terms=True)
     found["neighbors, a number"] = cw.NeighborsRegressor(3).fit(numbers, np.arange(344.0)).explain(numbers, row=0)
     return {name: working.latex(WIDTH) for name, working in {**found, **_networks()}.items()}
 

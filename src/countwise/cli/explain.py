@@ -59,6 +59,8 @@ __all__ = ["command"]
     help="Training table. Show the numbers of its rows behind each count.",
 )
 @click.option("--unsmoothed", is_flag=True, help="Show each frequency before and after smoothing (naive Bayes).")
+@click.option("--densities", is_flag=True, help="Write each density out, from the sums of the data (naive Bayes).")
+@click.option("--all-terms", is_flag=True, help="List every term of a sum of kernels (naive Bayes, Parzen).")
 def command(
     model: str,
     file: str | None,
@@ -69,6 +71,8 @@ def command(
     interval: float,
     training: str | None,
     unsmoothed: bool,
+    densities: bool,
+    all_terms: bool,
 ) -> None:
     """Show each step of one prediction of MODEL.
 
@@ -97,6 +101,14 @@ def command(
         if type(fitted).__name__ != "NaiveBayesClassifier":
             raise click.UsageError("--unsmoothed can be used only with naive Bayes.")
         settings_used["smoothing"] = True
+    if densities:
+        if type(fitted).__name__ != "NaiveBayesClassifier":
+            raise click.UsageError("--densities can be used only with naive Bayes.")
+        settings_used["densities"] = True
+    if all_terms:
+        if type(fitted).__name__ not in ("NaiveBayesClassifier", "ParzenClassifier", "ParzenDensity"):
+            raise click.UsageError("--all-terms can be used only with naive Bayes and Parzen models.")
+        settings_used["all_terms"] = True
     working = fitted.explain(rows, **settings_used)
     if form == "json":
         echo_json(working.to_dict())

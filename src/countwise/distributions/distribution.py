@@ -7,7 +7,7 @@ operation that a distribution does not support.
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
@@ -21,6 +21,7 @@ from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.errors import OptionError, listed
 from countwise.jsonfile import plain
+from countwise.working.sections import Section
 from countwise.working.steps import Step
 
 __all__ = ["Density", "Distribution", "LeftOutRows", "no_say"]
@@ -704,6 +705,44 @@ class Density:
         >>> model = NaiveBayesClassifier().fit(tennis.X, tennis.y)
         >>> [step.factors[0].raw for step in model.densities_["wind"].smoothing_steps()]
         ['3/5', '2/5']
+        """
+        return []
+
+    def derivation(
+        self, tally: Any, column: Any, event: str, classes: Mapping[int, str], *, all_terms: bool = False
+    ) -> list[Section]:
+        """Return sections that compute the density of a row from the sums of the training data.
+
+        Parameters
+        ----------
+        tally : tally
+            The sums, or the values, from which the density was estimated.
+        column : array of one row
+            The value.
+        event : str
+            The attribute and its value, such as ``temp = 22.8``.
+        classes : mapping of int to str
+            The classes to show: the position of each, and its name.
+        all_terms : bool, default=False
+            Whether all terms of a sum are listed, instead of the largest.
+
+        Returns
+        -------
+        list of Section
+            By default none: a frequency shows its counts.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from countwise import NaiveBayesClassifier, samples
+        >>> rain = samples.load("rain")
+        >>> model = NaiveBayesClassifier().fit(rain.X, rain.y)
+        >>> density, tally = model.densities_["temp"], model.tallies_["temp"]
+        >>> print(density.derivation(tally, np.array([22.8]), "temp = 22.8", {0: "rain = no"})[0])
+        temp = 22.8: Gaussian density
+                     μ = Σ x/n         σ = √(Σ (x - μ)²/(n - 1))
+          rain = no  75.1/3 = 25.0333  √(82.9067/(3 - 1)) = 6.43843
+          φ(22.8; 25.0333, 6.43843) = 1/(√(2π)·6.43843)·exp(-(22.8 - 25.0333)²/(2·6.43843²)) = 0.0583449
         """
         return []
 

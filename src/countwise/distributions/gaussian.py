@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import InitVar, dataclass
 from operator import attrgetter
 from typing import Any, ClassVar
@@ -18,9 +18,12 @@ from countwise.distributions.distribution import Distribution, LeftOutRows
 from countwise.distributions.numeric_density import NumericDensity, NumericDistribution
 from countwise.errors import NumberIn, check_settings, warn
 from countwise.scoring.plan import NormalTerm
-from countwise.tallies import Moments, all_ones
+from countwise.tallies import Moments, Values, all_ones
 from countwise.tallies.moments import BLUR, TINY, WORN_BLUR, too_large, too_small
-from countwise.working.numbers import normal, number
+from countwise.working.formula import Formula
+from countwise.working.grid import Grid
+from countwise.working.numbers import Worked, normal, normal_written, number, probability
+from countwise.working.sections import Section
 
 __all__ = ["Gaussian", "GaussianDensity"]
 
@@ -231,6 +234,33 @@ class GaussianDensity(NumericDensity):
     def written(self, x: float, c: int) -> tuple[str, str]:
         """Return φ at x, with the mean and the standard deviation of class c."""
         return normal(x, float(self.mean[c]), float(self.sd[c]))
+
+    def derivation(
+        self, tally: Any, column: Any, event: str, classes: Mapping[int, str], *, all_terms: bool = False
+    ) -> list[Section]:
+        """Return the sums of each class, the mean and the standard deviation from them, and φ with its numbers."""
+        x = float(column[0])
+        if np.isnan(x) or self.constant:
+            return []
+        n, mean, m2 = (tally.moments if isinstance(tally, Values) else tally).triple
+        below = _divisors(n, self.divisor)
+        means, deviations, lines = [], [], []
+        for c, label in classes.items():
+            own, mu, sd = float(n[c]), float(self.mean[c]), float(self.sd[c])
+            means.append(Worked(mu, f"{number(own * mean[c])}/{number(own)}" if own else ""))
+            divisor = f"({number(own)} - 1)" if self.divisor == "n-1" and own >= 2 else number(below[c])
+            counted = below[c] > 0 and np.isclose(np.sqrt(m2[c] / below[c]), sd, rtol=1e-9, atol=0)
+            deviations.append(Worked(sd, f"√({number(m2[c])}/{divisor})" if counted else ""))
+            if not counted:
+                why = "its values are too few" if self.borrowed[c] else "a variance has a lower limit"
+                lines.append(f"σ of {label} is computed from the whole column: {why}.")
+        logs = self.log_prob_of_row(column).tolist()
+        for c in classes:
+            density = normal_written(x, float(self.mean[c]), float(self.sd[c]))
+            lines.append(Formula(f"{density} = {probability(logs[c])}"))
+        root = "√(Σ (x - μ)²/(n - 1))" if self.divisor == "n-1" else "√(Σ (x - μ)²/n)"
+        table = {"": list(classes.values()), "μ = Σ x/n": means, f"σ = {root}": deviations}
+        return [Section(f"{event}: Gaussian density", Grid(table), tuple(lines))]
 
     def grid(self) -> Floats:
         """Return values from four standard deviations below the lowest mean to four above the highest."""

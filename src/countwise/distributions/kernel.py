@@ -29,7 +29,10 @@ from countwise.distributions.numeric_density import NumericDensity, NumericDistr
 from countwise.errors import NumberIn, OptionError, did_you_mean, listed
 from countwise.tallies import Values, all_ones
 from countwise.tallies.values import row_weight, squared_weights
-from countwise.working.numbers import cell, number
+from countwise.working.formula import Formula
+from countwise.working.grid import exponential, shown, terms_table
+from countwise.working.numbers import cell, number, probability
+from countwise.working.sections import Section
 
 __all__ = ["Kernel", "KernelDensity"]
 
@@ -177,6 +180,38 @@ class KernelDensity(NumericDensity):
         """Return the density at x, with the number of values and the bandwidth."""
         n, h, at = number(self.n[c]), number(self.bandwidths[c]), cell(x)
         return f"f({at}; {n} values, h = {h})", rf"\hat f({at};\, n={n},\, h={h})"
+
+    def derivation(
+        self, tally: Any, column: Any, event: str, classes: Mapping[int, str], *, all_terms: bool = False
+    ) -> list[Section]:
+        """Return the kernels at the training values of each class, their sum, and the division by n and h."""
+        x = float(column[0])
+        if np.isnan(x) or self.constant:
+            return []
+        return [self._summed(x, c, f"{event}: kernels of {label}", all_terms=all_terms) for c, label in classes.items()]
+
+    def _summed(self, x: float, c: int, title: str, *, all_terms: bool) -> Section:
+        (values, weights), h = self.sets[c], float(self.bandwidths[c])
+        away = (x - values) / h
+        logs = -0.5 * away**2 - _HALF_LOG_2PI
+        table: dict[str, list[Any]] = {
+            "value": [cell(v) for v in values.tolist()],
+            "x - value": (x - values).tolist(),
+            "u": away.tolist(),
+        }
+        name = "K(u)"
+        if not all_ones(weights):
+            table |= {"times": weights.astype(np.float64).tolist(), name: [exponential(v) for v in logs.tolist()]}
+            logs, name = logs + np.log(weights), "times·K(u)"
+        grid = terms_table(table, name, logs.tolist(), most=None if rows else 8)
+        n, f = number(float(weights.sum())), probability(float(self.log_density(np.array([x]), c)[0]))
+        total = shown(grid[name][-1])
+        lines = (
+            Formula(f"u = (x - value)/h, h = {number(h)}"),
+            Formula("K(u) = exp(-u²/2)/√(2π)"),
+            Formula(f"f({cell(x)}) = Σ K(u)/(n·h) = {total}/({n}·{number(h)}) = {f}"),
+        )
+        return Section(title, grid, lines)
 
     def grid(self) -> Floats:
         """Return values from one bandwidth below the minimum to one above the maximum."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -22,7 +22,10 @@ from countwise.distributions.smoothing import check_smoothing, smoothing_of
 from countwise.errors import OptionError
 from countwise.scoring.plan import Rate
 from countwise.tallies import Moments
-from countwise.working.numbers import number, poisson
+from countwise.working.formula import Formula
+from countwise.working.grid import Grid
+from countwise.working.numbers import Worked, number, poisson, poisson_written, probability
+from countwise.working.sections import Section
 from countwise.working.steps import Factor, Step
 
 __all__ = ["Poisson", "PoissonDensity"]
@@ -119,6 +122,26 @@ class PoissonDensity(NumericDensity):
     def written(self, x: float, c: int) -> tuple[str, str]:
         """Return the probability of x, with the rate of class c."""
         return poisson(x, float(self.rate[c]))
+
+    def derivation(
+        self, tally: Any, column: Any, event: str, classes: Mapping[int, str], *, all_terms: bool = False
+    ) -> list[Section]:
+        """Return the rate of each class from the sum of its counts, and the probability with its numbers."""
+        x = float(column[0])
+        if np.isnan(x) or self.constant:
+            return []
+        texts, logs = [factor.text for factor in self.smoothing_steps()[0].factors], self.log_prob_of_row(column)
+        rates = [Worked(float(self.rate[c]), texts[c] if self.n[c] + self.prior_rows else "") for c in classes]
+        head, lines = "λ = Σ x/n", []
+        if self.prior_rows:
+            head = "λ = (Σ x + ε·mean)/(n + ε)"
+            lines.append(f"ε = {number(self.prior_rows)}, and the mean of all classes is {number(self.overall)}.")
+        if x >= 0:
+            for c in classes:
+                written = poisson_written(x, float(self.rate[c]))
+                lines.append(Formula(f"{written} = {probability(float(logs[c]))}"))
+        table = {"": list(classes.values()), head: rates}
+        return [Section(f"{event}: Poisson distribution", Grid(table), tuple(lines))]
 
     def grid(self) -> Floats:
         """Return counts from 0 to four standard deviations above the highest rate."""

@@ -36,6 +36,7 @@ from countwise.naive_bayes.counterfactuals import changes_of
 from countwise.working import Grid, Section, Working
 from countwise.working.numbers import number
 from countwise.working.smoothing import smoothing_table
+from countwise.working.text import columns as classes_shown
 
 __all__ = ["NaiveBayesClassifier"]
 
@@ -236,6 +237,8 @@ class NaiveBayesClassifier(GenerativeClassifier):
         interval: float | None = 0.9,
         smoothing: bool = False,
         rows: Any = None,
+        densities: bool = False,
+        all_terms: bool = False,
     ) -> Working:
         """Explain the prediction for one row step by step.
 
@@ -255,6 +258,11 @@ class NaiveBayesClassifier(GenerativeClassifier):
             Whether to add a section that shows each frequency before and after smoothing.
         rows : table or tuple (X, y) or None, default=None
             The training table. With it, the working lists the numbers of the training rows behind each count.
+        densities : bool, default=False
+            Whether to add sections that write each density out: mean, standard deviation or rate from the sums of
+            the training data, the formula with its numbers, and the sum of the kernels.
+        all_terms : bool, default=False
+            Whether the sections of kernel densities list every training value, instead of the largest kernels.
 
         Returns
         -------
@@ -280,7 +288,8 @@ class NaiveBayesClassifier(GenerativeClassifier):
         What would change the prediction:
           outlook = Rain would give No with probability 63.3 %.
         """
-        check_flag("smoothing", smoothing)
+        for name, flag in (("smoothing", smoothing), ("densities", densities), ("all_terms", all_terms)):
+            check_flag(name, flag)
         if interval is not None:
             _check_level("interval", interval)
         table, one = self._one(X, row)
@@ -289,6 +298,8 @@ class NaiveBayesClassifier(GenerativeClassifier):
         if smoothing:
             smoothed = smoothing_table((working.prior, *working.steps), working.classes)
             sections += (Section("Smoothing", smoothed, () if smoothed.n_rows else ("No factor is a frequency.",)),)
+        if densities:
+            sections += tuple(self._derivations(table, working, all_terms=all_terms))
         return replace(
             working,
             sections=sections,
@@ -296,6 +307,16 @@ class NaiveBayesClassifier(GenerativeClassifier):
             interval=None if interval is None else self._interval(table, interval, 2000, 0),
             level=interval or 0.9,
         )
+
+    def _derivations(self, table: Table, working: Working, *, all_terms: bool) -> list[Section]:
+        """Return the sections that write the densities of a row out."""
+        classes = {c: f"{working.target} = {working.classes[c]}" for c in classes_shown(working)}
+        found: list[Section] = []
+        for step in working.used:
+            if step.attribute in self.densities_:
+                density, tally = self.densities_[step.attribute], self.tallies_[step.attribute]
+                found += density.derivation(tally, table[step.attribute], step.event, classes, all_terms=all_terms)
+        return found
 
     def predict_interval(self, X: Any, *, level: float = 0.9, draws: int = 2000, random_state: int = 0) -> Floats:
         """Return a credible interval of each posterior P(class | row).

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from countwise.errors import (
     NumberIn,
     OptionError,
     TableError,
+    check_flag,
     check_settings,
     check_value,
     did_you_mean,
@@ -147,14 +148,57 @@ class ParzenClassifier(GenerativeClassifier):
     def _zeros(self) -> tuple[str, str]:
         return "no kernel reaches the row", "use a larger bandwidth or kernel='gaussian'"
 
-    def _sections(self, table: Table, working: Working) -> list[Section]:
+    def explain(self, X: Any, *, row: int = 0, all_terms: bool = False) -> Working:
+        """Explain the prediction for one row step by step.
+
+        The working lists the prior, the density of the row in each class with its sum of kernels, the product and the
+        posterior.
+
+        Parameters
+        ----------
+        X : table
+            Rows. Columns are matched by name, or by position if X is an array.
+        row : int, default=0
+            Index of the row to explain. A negative index counts from the end.
+        all_terms : bool, default=False
+            Whether the sums list every training row, instead of those with the largest kernels.
+
+        Returns
+        -------
+        Working
+            The working. ``print`` shows it as text.
+
+        Examples
+        --------
+        >>> from countwise import ParzenClassifier, samples
+        >>> rain = samples.load("rain")
+        >>> model = ParzenClassifier(1.0).fit({"temp": rain.X["temp"]}, rain.y)
+        >>> print(model.explain({"temp": [22.8]}).sections[0])
+        class = no: kernel sum
+          training row  temp  x - xᵢ     u         K(u)
+          0             32.1    -9.3  -9.3  6.60458e-20
+          2             19.5     3.3   3.3  0.00172257
+          3             23.5    -0.7  -0.7  0.312254
+          sum                               0.313977
+          effective number of rows 1.01 of 3
+          K(u) = exp(-u²/2)/√(2π), u = (x - xᵢ)/h, h = 1
+          f = sum/(n·h) = 0.313977/(3·1) = 0.104659
+        """
+        check_flag("all_terms", all_terms)
+        table, one = self._one(X, row)
+        working = self._worked(table, one)
+        return replace(working, sections=tuple(self._kernel_sums(table, working, all_terms=all_terms)))
+
+    def _kernel_sums(self, table: Table, working: Working, *, all_terms: bool) -> list[Section]:
         density = self._density
         x, by_class = density.row(table[self.terms_[0].key]), density.by_class
         if np.isnan(x).all():
             return []
         name = working.target
-        titles = {c: f"{name} = {working.classes[c]}: largest contributions" for c in classes_shown(working)}
-        found = [rows_section(by_class[c], x, density.places[c], title) for c, title in titles.items()]
+        found = [
+            rows_section(by_class[c], x, density.places[c], f"{name} = {working.classes[c]}: kernel sum", all_terms=all_terms)
+            for c in classes_shown(working)
+        ]
         if len(working.classes) > 1 and len(density.names) > 1:
             found.append(by_columns(by_class, x, working.classes, working.chosen, working.rival))
         return found
@@ -560,8 +604,8 @@ class ParzenDensity(TallyModel):
         found = {"bandwidths": Grid({"column": list(self.bandwidths_), "bandwidth": list(self.bandwidths_.values())})}
         return found | ({"curve": self.bandwidth_curve_} if hasattr(self, "bandwidth_curve_") else {})
 
-    def explain(self, X: Any, *, row: int = 0) -> Account:
-        """Explain the density at one row: the contributions of the training rows and of the columns.
+    def explain(self, X: Any, *, row: int = 0, all_terms: bool = False) -> Account:
+        """Explain the density at one row: the sum of the kernels of the training rows, and the columns.
 
         Parameters
         ----------
@@ -569,6 +613,8 @@ class ParzenDensity(TallyModel):
             Rows. Columns are matched by name, or by position if X is an array.
         row : int, default=0
             Index of the row to explain. A negative index counts from the end.
+        all_terms : bool, default=False
+            Whether the sum lists every training row, instead of those with the largest kernels.
 
         Returns
         -------
@@ -582,20 +628,23 @@ class ParzenDensity(TallyModel):
         >>> print(density.explain({"x": [1.5]}))
         f(x = 1.5) = 0.240791, log f = -1.42382
         <BLANKLINE>
-        Largest contributions
-          training row  x  contribution
-                     1  2        73.1 %
-                     0  0        26.9 %
-          f = 0.240791; effective number of rows 1.65 of 2
-          bandwidths: x 1
+        Kernel sum
+          training row  x  x - xᵢ     u      K(u)
+          0             0     1.5   1.5  0.129518
+          1             2    -0.5  -0.5  0.352065
+          sum                            0.481583
+          effective number of rows 1.65 of 2
+          K(u) = exp(-u²/2)/√(2π), u = (x - xᵢ)/h, h = 1
+          f = sum/(n·h) = 0.481583/(2·1) = 0.240791
         """
+        check_flag("all_terms", all_terms)
         x = self._cells(one_row(self._open(X), row))[0]
         shown = ", ".join(f"{a.name} = {written(a, v)}" for a, v in zip(self.density_.attributes, x, strict=True))
         notes = [f"Not used: {name} ({why})." for name, why in self.density_.left_out.items()]
         if np.isnan(x).all():
             return Account(f"f({shown}) = 1: every value is missing and integrated out.", 0.0, (), tuple(notes))
         log = float(self._kernels.log_density(x[None, :])[0])
-        sections = [rows_section(self._kernels, x, self.density_.places[0], "Largest contributions")]
+        sections = [rows_section(self._kernels, x, self.density_.places[0], "Kernel sum", all_terms=all_terms)]
         if len(x) > 1:
             sections.append(columns_section(self._kernels, x))
         return Account(f"f({shown}) = {probability(log)}, log f = {number(log)}", log, tuple(sections), tuple(notes))

@@ -358,14 +358,19 @@ class ProductKernelDensity:
 
     def log_terms(self, query: Floats) -> Floats:
         """Return log(weight · product kernel) of each training row at a query, by the definition."""
+        kernels = self.log_kernels(query)
+        return np.asarray(np.log(self.weights) + kernels[:, ~np.isnan(query)].sum(axis=1))
+
+    def log_kernels(self, query: Floats) -> Floats:
+        """Return the logarithm of each kernel at a query, (rows, columns), without the peak of numeric kernels."""
         absent = self._absent(query[None, :], left_out=False)
-        total = np.log(self.weights)
+        out = np.zeros(self.cells.shape)
         for j in np.flatnonzero(~np.isnan(query)).tolist():
             term = log_kernel(int(self.kernel_codes[j]), self.scales[j], query[j] - self.cells[:, j])
             if self.kernel_codes[j] == ORDINAL:
                 term = term - self.ordinal_shares[:, j]
-            total = total + np.where(np.isnan(self.cells[:, j]), 0.0 if absent is None else absent[0, j], term)
-        return np.asarray(total)
+            out[:, j] = np.where(np.isnan(self.cells[:, j]), 0.0 if absent is None else absent[0, j], term)
+        return out
 
     def draw(self, size: int, rng: np.random.Generator) -> Floats:
         """Draw rows from the density: training rows drawn at random, with each value perturbed by its kernel."""

@@ -8,45 +8,110 @@ from typing import Any
 import numpy as np
 
 from countwise._typing import Floats
+from countwise.data.attributes import Nominal, Numeric, Ordinal
 from countwise.parzen.density import written
 from countwise.parzen.product_kernel import ProductKernelDensity
-from countwise.working import Grid, Section
-from countwise.working.numbers import number, percent, probability, signed
+from countwise.tallies import all_ones
+from countwise.working import Formula, Grid, Section
+from countwise.working.grid import exponential, shown, terms_table
+from countwise.working.numbers import number, probability, signed
 
 __all__ = ["by_columns", "columns_section", "rows_section"]
 
-_MOST_ROWS = 5
+_MOST_ROWS = 8
+_FEW = 3  # columns from which on the table has no distances, and the head of the product no names
 _MOST_COLUMNS = 12
 
 
-def rows_section(density: ProductKernelDensity, x: Floats, places: Sequence[int], title: str) -> Section:
-    """Return the section with the training rows that contribute most to the density at a row."""
-    shares = density.contributions(x)
+def rows_section(
+    density: ProductKernelDensity, x: Floats, places: Sequence[int], title: str, *, all_terms: bool = False
+) -> Section:
+    """Return the section with the kernels of the training rows at a row, their sum, and the density."""
     log = float(density.log_density(x[None, :])[0])
-    if not shares.any():
+    known = np.flatnonzero(~np.isnan(x)).tolist()
+    kernels = density.log_kernels(x) + _peaks(density)
+    with np.errstate(divide="ignore"):
+        logs = kernels[:, known].sum(axis=1) + np.log(density.weights)
+    if not np.isfinite(logs).any():
         return Section(title, Grid({"training row": []}), ("f = 0: no kernel reaches the row.",))
-    order = np.argsort(-shares, kind="stable")[:_MOST_ROWS]
-    order = order[shares[order] > 0]
+    listed = known[:_MOST_COLUMNS]
     # indices among the stored rows: rows of weight 0 or without a class are not counted
-    table: dict[str, list[Any]] = {"training row": [int(places[i]) for i in order]}
-    known = [(j, a) for j, a in enumerate(density.attributes) if not np.isnan(x[j])][:_MOST_COLUMNS]
-    for j, a in known:
-        table[a.name] = [written(a, density.cells[i, j]) for i in order]
-    table["contribution"] = [percent(float(shares[i]), certain=len(shares) == 1) for i in order]
-    if len(order) < np.count_nonzero(shares):
-        rest = float(1 - shares[order].sum())
-        for key in table:
-            table[key].append("")
-        table["training row"][-1] = f"{len(shares) - len(order)} more"
-        table["contribution"][-1] = percent(rest)
+    table: dict[str, Sequence[Any]] = {"training row": [int(i) for i in places]}
+    for j in listed:
+        table |= _of_column(density, x, kernels, j, len(known))
+    weighted = not all_ones(density.weights)
+    if weighted:
+        table["weight"] = density.weights.tolist()
+    factors = [name for name in table if name.startswith("K(")]
+    term = "·".join(["weight"] * weighted + (factors if len(known) < _FEW else ["product"]))
+    if term in table:  # a single column: its kernel is the term
+        del table[term]
+    grid = terms_table(table, term, logs.tolist(), most=None if all_terms else _MOST_ROWS)
+    shares = density.contributions(x)
     effective = 1 / float((shares**2).sum())
-    lines = [f"f = {probability(log)}; effective number of rows {number(float(f'{effective:.3g}'))} of {len(shares)}"]
+    lines = [f"effective number of rows {number(float(f'{effective:.3g}'))} of {len(shares)}"]
     if len(known) > 3:  # the title shows only short rows
-        lines.insert(0, "x: " + ", ".join(f"{a.name} {written(a, x[j])}" for j, a in known))
-    if any(np.isnan(density.cells[i, j]) for i in order for j, _ in known):
-        lines.append("?: missing; the marginal density of the column replaces the kernel")
-    lines.append("bandwidths: " + ", ".join(f"{a.name} {number(float(density.bandwidths[j]))}" for j, a in known))
-    return Section(title, Grid(table), tuple(lines))
+        attributes = [density.attributes[j] for j in known]
+        lines.insert(
+            0, "x: " + ", ".join(f"{a.name} {written(a, x[j])}" for a, j in zip(attributes, known, strict=True))
+        )
+    if np.isnan(density.cells[:, known]).any():
+        lines.append("?: missing; h times the marginal density of the column replaces the kernel")
+    sizes = [float(density.bandwidths[j]) for j in known if isinstance(density.attributes[j], Numeric)]
+    below = "·".join(map(number, (density.n, *sizes)))
+    symbols = ("n", "(n·h)")[len(sizes)] if len(sizes) < 2 else "(n·Π h)"
+    divisor = f"({below})" if sizes else below
+    total = Formula(f"f = sum/{symbols} = {shown(grid[term][-1])}/{divisor} = {probability(log)}")
+    return Section(title, grid, (*lines, *_definitions(density, listed), total))
+
+
+def _peaks(density: ProductKernelDensity) -> Floats:
+    """Return the logarithm of the peak of each kernel for bandwidth 1; 0 for nominal and ordinal columns."""
+    numeric = np.array([isinstance(a, Numeric) for a in density.attributes])
+    return np.where(numeric, density.log_norms + np.log(np.where(numeric, density.bandwidths, 1.0)), 0.0)
+
+
+def _of_column(
+    density: ProductKernelDensity, x: Floats, kernels: Floats, j: int, n_known: int
+) -> dict[str, list[Any]]:
+    """Return the values of a column in the training rows, their distances in a short table, and their kernels."""
+    a, cells = density.attributes[j], density.cells[:, j]
+    table: dict[str, list[Any]] = {a.name: [written(a, value) for value in cells]}
+    alone = n_known == 1
+    if isinstance(a, Numeric) and n_known < _FEW:
+        away = x[j] - cells
+        if alone:
+            table["x - xᵢ"] = away.tolist()
+        table["u" if alone else f"u({a.name})"] = (away / density.bandwidths[j]).tolist()
+    table["K(u)" if alone and isinstance(a, Numeric) else f"K({a.name})"] = [
+        exponential(value) for value in kernels[:, j].tolist()
+    ]
+    return table
+
+
+_KERNELS = {
+    "gaussian": "exp(-u²/2)/√(2π)",
+    "epanechnikov": "(3/4)·(1 - u²) for u from -1 to 1, else 0",
+    "uniform": "1/2 for u from -1 to 1, else 0",
+}
+
+
+def _definitions(density: ProductKernelDensity, columns: Sequence[int]) -> list[str]:
+    """Return the definitions of the kernels, with their bandwidths."""
+    lines: list[str] = []
+    for j in columns:
+        a, h = density.attributes[j], number(float(density.bandwidths[j]))
+        if isinstance(a, Ordinal):
+            lines.append(f"K({a.name}) = λ^steps / Σ λ^steps over all values, λ = {h}")
+        elif isinstance(a, Nominal):
+            k = len(a.values)
+            lines.append(f"K({a.name}) = 1 - λ for the same value, λ/({k} - 1) for another value, λ = {h}")
+        else:
+            kernel = _KERNELS[density.kernels[j]]
+            own, center = ("u", "xᵢ") if len(columns) == 1 else (a.name, a.name)
+            plain = f"K({own}) = {kernel}, u = (x - {center})/h, h = {h}"
+            lines.append(Formula(plain) if own == "u" and "else" not in kernel else plain)
+    return lines
 
 
 def columns_section(density: ProductKernelDensity, x: Floats) -> Section:

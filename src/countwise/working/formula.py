@@ -156,7 +156,12 @@ class _Reader:
     def _named(self, text: str) -> Part:
         """Read a name of one or more words, and the bracket with its arguments."""
         words = [text]
-        while self.peek()[0] == "space" and self.at + 1 < len(self.tokens) and self.tokens[self.at + 1][0] == "word":
+        while (
+            text not in _SYMBOLS
+            and self.peek()[0] == "space"
+            and self.at + 1 < len(self.tokens)
+            and self.tokens[self.at + 1][0] == "word"
+        ):
             self.take()
             words.append(self.take()[1])
         name = Part(_name(words), len(" ".join(words)))
@@ -178,7 +183,10 @@ class _Reader:
         power = index = ""
         while True:
             text = self.peek()[1]
-            if text and text in _POWERS:
+            if text == "!" and not power and not index:
+                self.take()
+                part = Part(f"{part.latex}!", part.width + 1)
+            elif text and text in _POWERS:
                 power += _POWERS[self.take()[1]]
             elif text and text in _INDICES:
                 index += _INDICES[self.take()[1]]

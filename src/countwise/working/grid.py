@@ -10,9 +10,9 @@ from typing import Any
 from countwise.errors import check_number, printable
 from countwise.working.formula import Formula
 from countwise.working.markup import escape
-from countwise.working.numbers import Worked, number
+from countwise.working.numbers import Worked, number, probability
 
-__all__ = ["Grid"]
+__all__ = ["Grid", "cell_width", "exponential", "shown", "terms_table"]
 
 
 def shown(cell: Any) -> str:
@@ -257,3 +257,62 @@ class Grid(Mapping[str, list[Any]]):
             return library.table(self._columns) if kind == "pyarrow" else library.DataFrame(self._columns)
         except Exception as error:  # values that the library cannot hold, such as tuples
             raise TableError(f"The result cannot be a {kind} table: {error}", hint="use 'pandas'.") from error
+
+
+def terms_table(
+    columns: Mapping[str, Sequence[Any]], name: str, logs: Sequence[float], *, most: int | None = 8
+) -> Grid:
+    """Return a table of the terms of a sum, and the sum in the last row.
+
+    More than `most` terms are shown as the largest ones, in descending order, and the sum of the others.
+
+    Parameters
+    ----------
+    columns : mapping of str to list
+        What is known about each term.
+    name : str
+        Name of the column of terms.
+    logs : list of float
+        Logarithm of each term.
+    most : int or None, default=8
+        Number of terms that are listed; None for all.
+
+    Returns
+    -------
+    Grid
+        The columns, and the column of terms.
+
+    Examples
+    --------
+    >>> from math import log
+    >>> from countwise.working.grid import terms_table
+    >>> print(terms_table({"row": [0, 1, 2, 3]}, "term", [log(k) for k in (0.2, 0.5, 0.05, 0.1)], most=2))
+    row     term
+    1       0.5
+    0       0.2
+    2 more  0.15
+    sum     0.85
+    """
+    every = range(len(logs))
+    order = list(every) if most is None or len(logs) <= most else sorted(every, key=lambda i: -logs[i])[:most]
+    table = {key: [cells[i] for i in order] for key, cells in columns.items()}
+    table[name] = [exponential(logs[i]) for i in order]
+    ends = [("sum", [*logs])]
+    if len(order) < len(logs):
+        kept = set(order)
+        ends.insert(0, (f"{len(logs) - len(order)} more", [log for i, log in enumerate(logs) if i not in kept]))
+    for label, some in ends:
+        for key, cell in zip(table, (label, *[None] * (len(columns) - 1), log_sum(some)), strict=True):
+            table[key].append(exponential(cell) if key == name else cell)
+    return Grid(table)
+
+
+def log_sum(logs: Sequence[float]) -> float:
+    """Return the logarithm of a sum of exponentials."""
+    top = max(logs, default=-math.inf)
+    return top if math.isinf(top) else top + math.log(math.fsum(math.exp(log - top) for log in logs))
+
+
+def exponential(log: float) -> float | str:
+    """Return exp(log), as text if it underflows or overflows a float."""
+    return math.exp(log) if -700 < log < 700 else 0.0 if log == -math.inf else probability(log)

@@ -223,7 +223,9 @@ def _arrays(
     grid: Grid, columns: dict[str, list[Part]], wide: dict[str, float], names: list[str], width: int | None
 ) -> str:
     """Return some columns of a table as arrays of so many rows that a page can hold them."""
-    align = "".join("r" if all(type(cell) in (int, float) for cell in grid[name]) else "l" for name in names)
+    align = "".join(
+        "r" if all(type(cell) in (int, float, type(None)) for cell in grid[name]) else "l" for name in names
+    )
     over, high = 0.0, [1] * (grid.n_rows + 1)  # high: the lines of each row
     if width is not None:
         texts = {name for name in names if all(isinstance(c, str | RowNumbers) for c in grid[name])}

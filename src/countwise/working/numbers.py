@@ -14,9 +14,11 @@ __all__ = [
     "decimal",
     "fraction",
     "normal",
+    "normal_written",
     "number",
     "percent",
     "poisson",
+    "poisson_written",
     "precise",
     "probability",
     "signed",
@@ -146,10 +148,48 @@ def normal(x: float, mean: float, sd: float) -> tuple[str, str]:
     >>> normal(66.0, 73.0, 6.16441400297)[0], normal(1000000004.0, 1000000001.0, 1.0)[0]
     ('φ(66; 73, 6.16441)', 'φ(1000000004; 1000000001, 1)')
     """
+    texts = _parameters(x, mean, sd)
+    return "φ({}; {}, {})".format(*texts), r"\varphi({};\,{},\,{})".format(*texts)
+
+
+def _parameters(x: float, mean: float, sd: float) -> tuple[str, str, str]:
     z = abs(x - mean) / sd if sd > 0 else math.inf
     near = _ERROR * sd / max(z, 1.0)
-    texts = precise(x, near), precise(mean, near), precise(sd, near / max(z, 1.0))
-    return "φ({}; {}, {})".format(*texts), r"\varphi({};\,{},\,{})".format(*texts)
+    return precise(x, near), precise(mean, near), precise(sd, near / max(z, 1.0))
+
+
+def normal_written(x: float, mean: float, sd: float) -> str:
+    """Return φ(x; mean, sd) with its definition, in which the numbers are inserted.
+
+    Examples
+    --------
+    >>> from countwise.working.numbers import normal_written
+    >>> normal_written(66.0, 73.0, 7.95)
+    'φ(66; 73, 7.95) = 1/(√(2π)·7.95)·exp(-(66 - 73)²/(2·7.95²))'
+    """
+    at, center, spread = _parameters(x, mean, sd)
+    center_shown = f"({center})" if mean < 0 else center
+    return f"φ({at}; {center}, {spread}) = 1/(√(2π)·{spread})·exp(-({at} - {center_shown})²/(2·{_base(spread)}²))"
+
+
+def poisson_written(x: float, rate: float) -> str:
+    """Return Pois(x; rate) with its definition, in which the numbers are inserted.
+
+    Examples
+    --------
+    >>> from countwise.working.numbers import poisson_written
+    >>> poisson_written(3.0, 2.5)
+    'Pois(3; 2.5) = 2.5^3·e^-2.5/3!'
+    """
+    name = poisson(x, rate)[0]
+    at, mean = name[5:-1].split("; ")
+    factorial = f"{at}!" if x == int(x) else f"Γ({at} + 1)"
+    return f"{name} = {_base(mean)}^{at}·e^-{mean}/{factorial}"
+
+
+def _base(text: str) -> str:
+    """Return a number as the base of a power."""
+    return f"({text})" if "e" in text else text
 
 
 def poisson(x: float, rate: float) -> tuple[str, str]:
