@@ -46,8 +46,8 @@ def test_the_terms_are_the_kernels_and_their_sum_over_n_and_h_is_the_density(ker
 def test_many_rows_are_shown_by_the_largest_terms_and_the_sum_of_the_others():
     section = ParzenDensity(0.4).fit({"x": X}).explain({"x": [0.3]}).sections[0]
     order = np.argsort(-norm.pdf((0.3 - X) / 0.4))
-    assert section.table["training row"] == [*order[:8].tolist(), "32 more", "sum"]
-    rest = norm.pdf((0.3 - X[order[8:]]) / 0.4).sum()
+    assert section.table["training row"] == [*order[:6].tolist(), "34 more", "sum"]
+    rest = norm.pdf((0.3 - X[order[6:]]) / 0.4).sum()
     assert terms(section)[-1] == pytest.approx(rest, rel=1e-12)
 
 

@@ -203,7 +203,7 @@ class KernelDensity(NumericDensity):
         if not all_ones(weights):
             table |= {"times": weights.astype(np.float64).tolist(), name: [exponential(v) for v in logs.tolist()]}
             logs, name = logs + np.log(weights), "times·K(u)"
-        grid = terms_table(table, name, logs.tolist(), most=None if rows else 8)
+        grid = terms_table(table, name, logs.tolist(), most=None if rows else 6)
         n, f = number(float(weights.sum())), probability(float(self.log_density(np.array([x]), c)[0]))
         total = shown(grid[name][-1])
         lines = (

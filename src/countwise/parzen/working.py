@@ -18,7 +18,7 @@ from countwise.working.numbers import number, probability, signed
 
 __all__ = ["by_columns", "columns_section", "rows_section"]
 
-_MOST_ROWS = 8
+_MOST_ROWS = 6
 _FEW = 3  # columns from which on the table has no distances, and the head of the product no names
 _MOST_COLUMNS = 12
 
@@ -99,18 +99,24 @@ _KERNELS = {
 def _definitions(density: ProductKernelDensity, columns: Sequence[int]) -> list[str]:
     """Return the definitions of the kernels, with their bandwidths."""
     lines: list[str] = []
+    several = len(columns) > 1
+    for kernel, definition in _KERNELS.items():
+        own = [j for j in columns if density.kernels[j] == kernel and isinstance(density.attributes[j], Numeric)]
+        bandwidths = {density.attributes[j].name: number(float(density.bandwidths[j])) for j in own}
+        if own:
+            h = "" if several else f", h = {bandwidths.popitem()[1]}"
+            line = f"K(u) = {definition}, u = (x - xᵢ)/h{h}"
+            lines.append(line if "else" in definition else Formula(line))
+        if bandwidths:
+            lines.append("h: " + ", ".join(f"{name} {h}" for name, h in bandwidths.items()))
     for j in columns:
-        a, h = density.attributes[j], number(float(density.bandwidths[j]))
+        a, share = density.attributes[j], number(float(density.bandwidths[j]))
         if isinstance(a, Ordinal):
-            lines.append(f"K({a.name}) = λ^steps / Σ λ^steps over all values, λ = {h}")
+            lines.append(f"K({a.name}) = λ^steps / Σ λ^steps over all values, λ = {share}")
         elif isinstance(a, Nominal):
-            k = len(a.values)
-            lines.append(f"K({a.name}) = 1 - λ for the same value, λ/({k} - 1) for another value, λ = {h}")
-        else:
-            kernel = _KERNELS[density.kernels[j]]
-            own, center = ("u", "xᵢ") if len(columns) == 1 else (a.name, a.name)
-            plain = f"K({own}) = {kernel}, u = (x - {center})/h, h = {h}"
-            lines.append(Formula(plain) if own == "u" and "else" not in kernel else plain)
+            lines.append(
+                f"K({a.name}) = 1 - λ for the same value, λ/({len(a.values)} - 1) for another value, λ = {share}"
+            )
     return lines
 
 

@@ -260,7 +260,7 @@ class Grid(Mapping[str, list[Any]]):
 
 
 def terms_table(
-    columns: Mapping[str, Sequence[Any]], name: str, logs: Sequence[float], *, most: int | None = 8
+    columns: Mapping[str, Sequence[Any]], name: str, logs: Sequence[float], *, most: int | None = 6
 ) -> Grid:
     """Return a table of the terms of a sum, and the sum in the last row.
 
@@ -274,7 +274,7 @@ def terms_table(
         Name of the column of terms.
     logs : list of float
         Logarithm of each term.
-    most : int or None, default=8
+    most : int or None, default=6
         Number of terms that are listed; None for all.
 
     Returns
