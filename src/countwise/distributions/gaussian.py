@@ -259,7 +259,7 @@ class GaussianDensity(NumericDensity):
             density = normal_written(x, float(self.mean[c]), float(self.sd[c]))
             lines.append(Formula(f"{density} = {probability(logs[c])}"))
         root = "√(Σ (x - μ)²/(n - 1))" if self.divisor == "n-1" else "√(Σ (x - μ)²/n)"
-        table = {"": list(classes.values()), "μ = Σ x/n": means, f"σ = {root}": deviations}
+        table: dict[str, list[Any]] = {"": list(classes.values()), "μ = Σ x/n": means, f"σ = {root}": deviations}
         return [Section(f"{event}: Gaussian density", Grid(table), tuple(lines))]
 
     def grid(self) -> Floats:

@@ -140,7 +140,7 @@ class PoissonDensity(NumericDensity):
             for c in classes:
                 written = poisson_written(x, float(self.rate[c]))
                 lines.append(Formula(f"{written} = {probability(float(logs[c]))}"))
-        table = {"": list(classes.values()), head: rates}
+        table: dict[str, list[Any]] = {"": list(classes.values()), head: rates}
         return [Section(f"{event}: Poisson distribution", Grid(table), tuple(lines))]
 
     def grid(self) -> Floats:

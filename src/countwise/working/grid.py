@@ -295,15 +295,16 @@ def terms_table(
     """
     every = range(len(logs))
     order = list(every) if most is None or len(logs) <= most else sorted(every, key=lambda i: -logs[i])[:most]
-    table = {key: [cells[i] for i in order] for key, cells in columns.items()}
+    table: dict[str, list[Any]] = {key: [cells[i] for i in order] for key, cells in columns.items()}
     table[name] = [exponential(logs[i]) for i in order]
     ends = [("sum", [*logs])]
     if len(order) < len(logs):
         kept = set(order)
         ends.insert(0, (f"{len(logs) - len(order)} more", [log for i, log in enumerate(logs) if i not in kept]))
     for label, some in ends:
-        for key, cell in zip(table, (label, *[None] * (len(columns) - 1), log_sum(some)), strict=True):
-            table[key].append(exponential(cell) if key == name else cell)
+        row: list[Any] = [label, *[None] * (len(columns) - 1), exponential(log_sum(some))]
+        for key, cell in zip(table, row, strict=True):
+            table[key].append(cell)
     return Grid(table)
 
 
