@@ -188,7 +188,9 @@ class KernelDensity(NumericDensity):
         x = float(column[0])
         if np.isnan(x) or self.constant:
             return []
-        return [self._summed(x, c, f"{event}: kernels of {label}", all_terms=all_terms) for c, label in classes.items()]
+        return [
+            self._summed(x, c, f"{event}: kernels of {label}", all_terms=all_terms) for c, label in classes.items()
+        ]
 
     def _summed(self, x: float, c: int, title: str, *, all_terms: bool) -> Section:
         (values, weights), h = self.sets[c], float(self.bandwidths[c])
@@ -203,7 +205,7 @@ class KernelDensity(NumericDensity):
         if not all_ones(weights):
             table |= {"times": weights.astype(np.float64).tolist(), name: [exponential(v) for v in logs.tolist()]}
             logs, name = logs + np.log(weights), "times·K(u)"
-        grid = terms_table(table, name, logs.tolist(), most=None if rows else 6)
+        grid = terms_table(table, name, logs.tolist(), most=None if all_terms else 6)
         n, f = number(float(weights.sum())), probability(float(self.log_density(np.array([x]), c)[0]))
         total = shown(grid[name][-1])
         lines = (

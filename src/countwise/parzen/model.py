@@ -148,7 +148,7 @@ class ParzenClassifier(GenerativeClassifier):
     def _zeros(self) -> tuple[str, str]:
         return "no kernel reaches the row", "use a larger bandwidth or kernel='gaussian'"
 
-    def explain(self, X: Any, *, row: int = 0, all_terms: bool = False) -> Working:
+    def explain(self, X: Any, *, row: int = 0, rows: Any = None, all_terms: bool = False) -> Working:
         """Explain the prediction for one row step by step.
 
         The working lists the prior, the density of the row in each class with its sum of kernels, the product and the
@@ -160,6 +160,8 @@ class ParzenClassifier(GenerativeClassifier):
             Rows. Columns are matched by name, or by position if X is an array.
         row : int, default=0
             Index of the row to explain. A negative index counts from the end.
+        rows : table or tuple (X, y) or None, default=None
+            The training table. With it, the working lists the numbers of the training rows behind each count.
         all_terms : bool, default=False
             Whether the sums list every training row, instead of those with the largest kernels.
 
@@ -187,16 +189,20 @@ class ParzenClassifier(GenerativeClassifier):
         check_flag("all_terms", all_terms)
         table, one = self._one(X, row)
         working = self._worked(table, one)
-        return replace(working, sections=tuple(self._kernel_sums(table, working, all_terms=all_terms)))
+        if all_terms:
+            working = replace(working, sections=tuple(self._sections(table, working, all_terms=True)))
+        return self._with_rows(working, table, self._training_rows(rows))
 
-    def _kernel_sums(self, table: Table, working: Working, *, all_terms: bool) -> list[Section]:
+    def _sections(self, table: Table, working: Working, *, all_terms: bool = False) -> list[Section]:
         density = self._density
         x, by_class = density.row(table[self.terms_[0].key]), density.by_class
         if np.isnan(x).all():
             return []
         name = working.target
         found = [
-            rows_section(by_class[c], x, density.places[c], f"{name} = {working.classes[c]}: kernel sum", all_terms=all_terms)
+            rows_section(
+                by_class[c], x, density.places[c], f"{name} = {working.classes[c]}: kernel sum", all_terms=all_terms
+            )
             for c in classes_shown(working)
         ]
         if len(working.classes) > 1 and len(density.names) > 1:
