@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 from countwise import NeighborsClassifier, PEBLSClassifier, load, samples, save
-from countwise.errors import CountwiseError
+from countwise.errors import CountwiseError, DataWarning
 from countwise.neighbors import DistanceMetric
 
 
@@ -129,9 +131,113 @@ def test_the_explanation_multiplies_the_sum_by_the_weight():
     assert "Δ of the nearest exemplar (row 7): 0.0000651042" in told
 
 
+def row_by_row(
+    X: dict[str, list], y: list, k: int, passes: int
+) -> tuple[list[tuple], list[Fraction], list[Fraction]]:
+    """Exemplar weights with exact fractions: each row is predicted from the rows before it."""
+    n, ranges = len(y), {a: max(c) - min(c) for a, c in X.items() if not isinstance(c[0], str)}
+
+    def local(a: str, i: int, j: int) -> Fraction:
+        if a in ranges:
+            return Fraction(X[a][i] - X[a][j]) / ranges[a]
+        both = [[y[r] for r in range(n) if X[a][r] == X[a][row]] for row in (i, j)]
+        own, its = both
+        return sum(
+            (abs(Fraction(own.count(c), len(own)) - Fraction(its.count(c), len(its))) for c in set(y)), Fraction(0)
+        )
+
+    used, right, history = [Fraction(1)] * n, [Fraction(1)] * n, []
+    for number in range(passes):
+        for i in range(n):
+            others = [j for j in range(n) if j != i] if number else list(range(i))
+            delta = {j: sum(local(a, i, j) ** 2 for a in X) * used[j] / right[j] for j in others}
+            left = Fraction(k)
+            for value in sorted(set(delta.values())):
+                group = [j for j in others if delta[j] == value]
+                share = min(Fraction(1), left / len(group))
+                for j in group:
+                    used[j] += share
+                    right[j] += share * (y[i] == y[j])
+                    history.append((i, j, value, share, y[i] == y[j], used[j] / right[j]))
+                left -= share * len(group)
+                if left <= 0:
+                    break
+    return history, used, right
+
+
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize("passes", [0, 1, 2])
+@pytest.mark.parametrize("seed", range(4))
+def test_row_by_row_the_weights_are_those_of_exact_fractions(k, passes, seed):
+    rng = np.random.default_rng(seed)
+    n = 24
+    X = {"n": rng.choice(list("abc"), n).tolist(), "m": rng.choice(list("uv"), n).tolist(),
+         "x": rng.integers(0, 5, n).tolist()}  # fmt: skip
+    y = rng.choice(["no", "yes"], n, p=[0.6, 0.4]).tolist()
+    model = PEBLSClassifier(k, weighting="incremental", passes=passes).fit(X, y)
+    history, used, right = row_by_row(X, y, k, passes)
+    np.testing.assert_allclose(model.exemplars_["used"], [float(u) for u in used], rtol=1e-13)
+    np.testing.assert_allclose(model.exemplars_["right"], [float(r) for r in right], rtol=1e-13)
+    table = model.weight_history_
+    assert table["row"] == [step[0] for step in history]
+    assert table["neighbor"] == [step[1] for step in history]
+    np.testing.assert_allclose(table["Δ"], [float(step[2]) for step in history], rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(table["use"], [float(step[3]) for step in history], rtol=1e-13)
+    assert table["right"] == [step[4] for step in history]
+    np.testing.assert_allclose(table["new weight"], [float(step[5]) for step in history], rtol=1e-13)
+    assert ("pass" in table) == (passes == 2)
+
+
+def test_row_by_row_the_blocks_of_rows_make_no_difference(monkeypatch):
+    from countwise.neighbors import pebls
+
+    X, y = table(300, seed=8)
+    whole = PEBLSClassifier(2, weighting="incremental").fit(X, y)
+    monkeypatch.setattr(pebls, "_BLOCK", 7)
+    parts = PEBLSClassifier(2, weighting="incremental").fit(X, y)
+    assert dict(whole.weight_history_) == dict(parts.weight_history_)
+
+
+def test_row_by_row_the_order_of_the_rows_matters_and_rows_without_a_class_do_not():
+    X, y = table(60, seed=9)
+    one = PEBLSClassifier(weighting="incremental").fit(X, y)
+    back = PEBLSClassifier(weighting="incremental").fit({a: c[::-1] for a, c in X.items()}, y[::-1])
+    assert one.exemplar_weights_.tolist() != back.exemplar_weights_[::-1].tolist()
+    wider = {a: np.append(c[:1], c) for a, c in X.items()}
+    with pytest.warns(DataWarning, match="1 of 61 rows"):
+        more = PEBLSClassifier(weighting="incremental").fit(wider, [None, *y])
+    assert more.exemplar_weights_.tolist() == one.exemplar_weights_.tolist()
+    assert more.weight_history_["row"] == [i + 1 for i in one.weight_history_["row"]]
+
+
+def test_row_by_row_weights_and_missing_values():
+    X = {"x": [0.0, 1.0, np.nan, 1.0]}
+    model = PEBLSClassifier(weighting="incremental").fit(X, ["a", "b", "a", "b"], sample_weight=[1, 2, 1, 3])
+    assert model.weight_history_["row"] == [1, 3]  # a row without any known value uses no exemplar
+    assert model.exemplars_["used"] == [3.0, 2.5, 1.0, 1.0]
+    assert model.exemplars_["right"] == [1.0, 2.5, 1.0, 1.0]
+    alone = PEBLSClassifier(weighting="incremental").fit({"x": [1.0]}, ["a"])
+    assert (alone.weight_history_.n_rows, alone.exemplars_["weight"]) == (0, [1.0])
+
+
+def test_a_model_file_keeps_the_history_of_the_weights(tmp_path):
+    X, y = table(50)
+    model = PEBLSClassifier(weighting="incremental").fit(X, y)
+    save(model, tmp_path / "model.json")
+    again = load(tmp_path / "model.json")
+    assert dict(again.weight_history_) == dict(model.weight_history_)
+    assert list(again.tables()) == ["metric", "exemplars", "history"]
+    assert "history" not in PEBLSClassifier().fit(X, y).tables()
+
+
 @pytest.mark.parametrize(
     ("settings", "what"),
-    [({"passes": -1}, "passes"), ({"n_neighbors": "loo"}, "leave-one-out"), ({"numeric": "none"}, "numeric")],
+    [
+        ({"passes": -1}, "passes"),
+        ({"weighting": "incremetal"}, "did you mean 'incremental'"),
+        ({"n_neighbors": "loo"}, "leave-one-out"),
+        ({"numeric": "none"}, "numeric"),
+    ],
 )
 def test_what_is_no_setting_is_refused(settings, what):
     X, y = table(20)

@@ -129,6 +129,7 @@ def _reports() -> dict[str, str]:
         "a selection of columns": selection.explain(),
         "a paired test": paired_test(*scores).explain(),
         "the answer to a query": BayesNetworkClassifier("tan").fit(tennis.frame, "play").query("outlook"),
+        "weights of exemplars": cw.PEBLSClassifier(weighting="incremental").fit(tennis.X, tennis.y).weight_history_,
         "the logistic form": cw.DiscriminantClassifier().fit(numeric, weather.y).logistic_form(),
     }
     return {name: report.latex(WIDTH) for name, report in found.items()}

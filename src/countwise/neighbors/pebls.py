@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise import _kernels
 from countwise._typing import Floats
 from countwise.data.table import Table
 from countwise.data.text import Bag
@@ -21,6 +23,8 @@ from countwise.working.numbers import Worked, decimal, number
 __all__ = ["PEBLSClassifier"]
 
 _MOST_PASSES = 1000  # the weights hardly change after a few passes
+_BLOCK = 128  # rows whose distances are computed together
+_TIE = 1e-12  # relative difference of distances that are equal
 
 
 @dataclass(eq=False, repr=False)
@@ -49,9 +53,14 @@ class PEBLSClassifier(NeighborsClassifier):
     missing : {'maximal', 'ignore'}, default='maximal'
         Distance of a missing value. 'maximal': the largest distance between two values of the training rows.
         'ignore': the attribute is skipped; see `DistanceMetric`.
+    weighting : {'batch', 'incremental'}, default='batch'
+        How the exemplar weights are learned. 'batch': each row is predicted from all other rows, with the weights of
+        the previous pass. 'incremental': each row, in the order of the table, is predicted from the rows before it,
+        and the weights of the exemplars that it used change at once. The result then depends on the order of the
+        rows, and `weight_history_` has each change.
     passes : int, default=1
         Number of passes over the training rows in which the exemplar weights are learned, at most 1000. 0 leaves
-        all weights at 1.
+        all weights at 1. In further passes of 'incremental', a row is predicted from all other rows.
 
     Attributes
     ----------
@@ -61,6 +70,9 @@ class PEBLSClassifier(NeighborsClassifier):
         For each training row: how often it was used to predict another row, how often it was right, and its weight.
     exemplar_weights_ : ndarray
         The weights, in the order of the training rows.
+    weight_history_ : Grid
+        For each row that was predicted, the exemplars that it used, and their weights before and after. Only set if
+        ``weighting='incremental'``.
     n_neighbors_ : int
         Number of exemplars that vote.
     class_count_ : ndarray
@@ -84,10 +96,11 @@ class PEBLSClassifier(NeighborsClassifier):
 
     Notes
     -----
-    A pass predicts each row from all other rows, with the weights of the previous pass; rows are stored in the order
-    of their content. Predictions therefore do not depend on the order of the rows, not even in the last bit. Cost
-    and Salzberg update the weights after each row. Exemplars at equal distance
-    divide a use, and a vote, among themselves. Each exemplar starts with one correct use, so its weight is finite.
+    A pass of 'batch' predicts each row from all other rows, with the weights of the previous pass; rows are stored in
+    the order of their content. Predictions therefore do not depend on the order of the rows, not even in the last
+    bit. Cost and Salzberg update the weights after each row, as 'incremental' does. In both, P(class | value) is the
+    proportion among all training rows. Exemplars at equal distance divide a use, and a vote, among themselves. Each
+    exemplar starts with one correct use, so its weight is finite. A row of weight n uses its neighbors n times.
 
     References
     ----------
@@ -111,6 +124,25 @@ class PEBLSClassifier(NeighborsClassifier):
       7  Yes     2.5    1.5  1.66667
       8  No      3      3    1
       9  Yes     3      3    1
+
+    Row by row, the first rows are predicted from few exemplars:
+
+    >>> model = PEBLSClassifier(weighting="incremental").fit(cheat.columns("refund", "marital"), cheat.y)
+    >>> print(model.weight_history_)
+    row  class  neighbor  its class       Σd²  weight         Δ       use  right  new weight
+      1  No            0  No         1.73469      1    1.73469   1         True   2/2 = 1
+      2  No            0  No         0.734694     1    0.734694  1         True   3/3 = 1
+      3  No            1  No         0.734694     1    0.734694  1         True   2/2 = 1
+      4  Yes           2  No         0            1    0         1         False  2/1 = 2
+      5  No            1  No         0            1    0         1         True   3/3 = 1
+      6  No            0  No         0            1    0         1         True   4/4 = 1
+      7  Yes           2  No         0            2    0         0.5       False  2.5/1 = 2.5
+      7  Yes           4  Yes        0            1    0         0.5       True   1.5/1.5 = 1
+      8  No            1  No         0            1    0         0.5       True   3.5/3.5 = 1
+      8  No            5  No         0            1    0         0.5       True   1.5/1.5 = 1
+      9  Yes           2  No         0            2.5  0         0.333333  False  2.83333/1 = 2.83333
+      9  Yes           4  Yes        0            1    0         0.333333  True   1.83333/1.83333 = 1
+      9  Yes           7  Yes        0            1    0         0.333333  True   1.33333/1.33333 = 1
     """
 
     n_neighbors: Any = 1
@@ -118,6 +150,7 @@ class PEBLSClassifier(NeighborsClassifier):
     numeric: str = "range"
     n_bins: int = 10
     missing: str = "maximal"
+    weighting: str = "batch"
     passes: int = 1
 
     # parameters of NeighborsClassifier that are fixed here
@@ -127,10 +160,16 @@ class PEBLSClassifier(NeighborsClassifier):
     max_neighbors: int = field(default=1, init=False)
     _ties = True
     exemplar_weights_: Floats = field(init=False)
+    weight_history_: Grid = field(init=False)
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        check_settings(self, numeric=("range", "sd", "mvdm"), passes=NumberIn(0, _MOST_PASSES, whole=True))
+        check_settings(
+            self,
+            numeric=("range", "sd", "mvdm"),
+            weighting=("batch", "incremental"),
+            passes=NumberIn(0, _MOST_PASSES, whole=True),
+        )
         if self.n_neighbors == "loo":
             raise OptionError(
                 "n_neighbors must be an integer >= 1: PEBLSClassifier does not choose it by leave-one-out.",
@@ -157,7 +196,10 @@ class PEBLSClassifier(NeighborsClassifier):
         n = len(self._search)
         used, right = np.ones(n), np.ones(n)
         self._penalties = None
-        for _ in range(int(self.passes)):
+        if self.weighting == "incremental":
+            used, right = self._row_by_row()
+            self._penalties = used / right
+        for _ in range(int(self.passes) if self.weighting == "batch" else 0):
             used, right = self._reliability()
             self._penalties = np.round(used / right, 12)  # equal rows keep equal weights, in any order of summation
         self._used, self._right = used, right
@@ -181,6 +223,33 @@ class PEBLSClassifier(NeighborsClassifier):
             np.add.at(right, found.ids[same], (times * fraction)[same])
         return used, right
 
+    def _row_by_row(self) -> tuple[Floats, Floats]:
+        """Return how often each exemplar is used, and is right, when rows are predicted in the order of the table."""
+        places, combined = self._in_given_order(), self.metric_.distance_
+        rows, n = self._search.rows.take(places), len(self._search)
+        targets, own, unknown = self._targets[places], self._search.weights_of(places), rows.unknown(combined)
+        used, right, history = np.ones(n), np.ones(n), _History()
+        for number_of_pass in range(1, int(self.passes) + 1):
+            for start in range(0, n, _BLOCK):
+                stop = min(start + _BLOCK, n)
+                among = rows if number_of_pass > 1 else rows.slice(0, stop)
+                sums = _kernels.pair_sums(*combined.between(rows.slice(start, stop), among))
+                for i in np.flatnonzero(~unknown[start:stop]).tolist():
+                    query, distances = start + i, sums[i]
+                    deltas = distances * (used / right)[: len(distances)]
+                    deltas[query : query + 1 if number_of_pass > 1 else None] = np.inf
+                    for group, fraction in _nearest_groups(deltas, own, float(self.n_neighbors_)):
+                        before = used[group] / right[group]
+                        same = targets[group] == targets[query]
+                        used[group] += own[query] * fraction
+                        right[group[same]] += own[query] * fraction
+                        history.add(number_of_pass, query, group, distances[group], before, fraction * own[query])
+                        history.after(same, used[group], right[group])
+        self.weight_history_ = history.grid(self._order[places], self.classes_[targets], self.target_.name)
+        back = np.empty((2, n))
+        back[:, places] = used, right
+        return back[0], back[1]
+
     @property
     def exemplars_(self) -> Grid:
         """The class of each training row, how often it was used and was right, and its weight."""
@@ -202,7 +271,8 @@ class PEBLSClassifier(NeighborsClassifier):
         Returns
         -------
         dict of str to Grid
-            'metric': how each attribute is compared. 'exemplars': the weight of each training row.
+            'metric': how each attribute is compared. 'exemplars': the weight of each training row. 'history': each
+            change of a weight, only if ``weighting='incremental'``.
 
         Examples
         --------
@@ -210,7 +280,8 @@ class PEBLSClassifier(NeighborsClassifier):
         >>> list(PEBLSClassifier().fit(samples.load("cheat").frame, "cheat").tables())
         ['metric', 'exemplars']
         """
-        return {**super().tables(), "exemplars": self.exemplars_}
+        history = {"history": self.weight_history_} if hasattr(self, "weight_history_") else {}
+        return {**super().tables(), "exemplars": self.exemplars_, **history}
 
     def _vote_weights(self, found: FoundNeighbors) -> Floats:
         """Return the votes; exemplars at equal distance divide the remaining number of neighbors among themselves."""
@@ -235,6 +306,67 @@ class PEBLSClassifier(NeighborsClassifier):
             Formula(f"Δ = {number(used / right)}·{decimal(total)} = {decimal(delta)}"),
         ]
         return f"Δ of the nearest exemplar (row {row}): {decimal(delta)}", (*lines[:-1], *last)
+
+
+def _nearest_groups(deltas: Floats, own: Floats, k: float) -> Iterator[tuple[NDArray[np.intp], float]]:
+    """Yield the nearest rows, those of equal distance together, and the fraction of each that is used."""
+    left = k
+    while left > 0:
+        nearest = float(deltas.min(initial=np.inf))
+        if not np.isfinite(nearest):
+            return
+        group = np.flatnonzero(deltas <= nearest * (1 + _TIE))
+        weight = float(own[group].sum())
+        yield group, min(left / weight, 1.0)
+        deltas[group] = np.inf
+        left -= weight
+
+
+class _History:
+    """Changes of the weights of exemplars, in the order in which they occur."""
+
+    def __init__(self) -> None:
+        self.columns: dict[str, list[Any]] = {
+            name: [] for name in ("pass", "row", "neighbor", "Σd²", "weight", "use", "right", "used", "times right")
+        }
+
+    def add(self, number_of_pass: int, query: int, group: Any, sums: Any, weights: Any, use: float) -> None:
+        """Record the exemplars that a row uses."""
+        self.columns["pass"] += [number_of_pass] * len(group)
+        self.columns["row"] += [query] * len(group)
+        self.columns["neighbor"] += group.tolist()
+        self.columns["Σd²"] += sums.tolist()
+        self.columns["weight"] += weights.tolist()
+        self.columns["use"] += [float(use)] * len(group)
+
+    def after(self, same: Any, used: Any, right: Any) -> None:
+        """Record whether the exemplars are right, and their counts after the use."""
+        self.columns["right"] += same.tolist()
+        self.columns["used"] += used.tolist()
+        self.columns["times right"] += right.tolist()
+
+    def grid(self, rows: Any, classes: Any, target: str) -> Grid:
+        """Return the table, with the numbers and classes of the rows as in the training table."""
+        columns = {name: list(cells) for name, cells in self.columns.items()}
+        used, right = columns.pop("used"), columns.pop("times right")
+        numbers_of_passes = columns.pop("pass")
+        query, neighbor = columns["row"], columns["neighbor"]
+        found: dict[str, list[Any]] = {"pass": numbers_of_passes} if max(numbers_of_passes, default=1) > 1 else {}
+        return Grid(
+            found
+            | {
+                "row": rows[query].tolist(),
+                target: classes[query].tolist(),
+                "neighbor": rows[neighbor].tolist(),
+                "its class": classes[neighbor].tolist(),
+                "Σd²": columns["Σd²"],
+                "weight": columns["weight"],
+                "Δ": [s * w for s, w in zip(columns["Σd²"], columns["weight"], strict=True)],
+                "use": columns["use"],
+                "right": columns["right"],
+                "new weight": [Worked(u / r, f"{number(u)}/{number(r)}") for u, r in zip(used, right, strict=True)],
+            }
+        )
 
 
 def _shared(found: FoundNeighbors, own: Floats, k: float) -> Floats:
