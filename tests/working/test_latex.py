@@ -118,6 +118,7 @@ def _pictures() -> dict[str, str]:
 def _reports() -> dict[str, str]:
     """Return the LaTeX of what is not the working of a prediction."""
     penguins, tennis, weather = (samples.load(name) for name in ("penguins", "tennis", "weather"))
+    cheat = samples.load("cheat")
     learners = (NaiveBayesClassifier(), TreeClassifier())
     scores = [cw.cross_validate(learner, tennis.X, tennis.y, cv=7) for learner in learners]
     numeric = {name: weather.frame[name] for name in ("temperature", "humidity")}
@@ -129,7 +130,7 @@ def _reports() -> dict[str, str]:
         "a selection of columns": selection.explain(),
         "a paired test": paired_test(*scores).explain(),
         "the answer to a query": BayesNetworkClassifier("tan").fit(tennis.frame, "play").query("outlook"),
-        "weights of exemplars": cw.PEBLSClassifier(weighting="incremental").fit(tennis.X, tennis.y).weight_history_,
+        "weights of exemplars": cw.PEBLSClassifier(weighting="incremental").fit(cheat.X, cheat.y).weight_history_,
         "the logistic form": cw.DiscriminantClassifier().fit(numeric, weather.y).logistic_form(),
     }
     return {name: report.latex(WIDTH) for name, report in found.items()}
