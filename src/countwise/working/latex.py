@@ -28,6 +28,7 @@ _ROWS, _ROWS_OF_A_FRAME = 25, 10  # of one table: more rows go into a further ta
 _LINES_OF_A_FRAME = 6  # of an equation with fractions
 LETTER = 0.19  # average width of a letter in cm, at 11 pt
 _LONGEST = 24  # characters of an event in the names of the factors
+_MARGIN = 3  # characters between the columns of a table with broken cells
 _NARROWEST = 14  # width in characters of a column whose lines are broken
 
 _SPECIAL = {
@@ -233,7 +234,8 @@ def _arrays(
         room = {name: wide[name] for name in names}
         for cap in range(int(max(room.values())), _NARROWEST, -1):  # the widest columns of text are broken first
             room |= {name: min(wide[name], cap) for name in texts}
-            over = sum(room.values()) - width
+            full = any(room[name] < wide[name] for name in texts)  # no cell of a broken column is shorter than it
+            over = sum(room.values()) - width + _MARGIN * full
             if over <= 0:
                 break
         broken = {name: LETTER * room[name] for name in texts if room[name] < wide[name]}
