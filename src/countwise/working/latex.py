@@ -243,7 +243,10 @@ def _arrays(
             name: [columns[name][0], *(_paragraph(c, broken[name]) for c in grid[name])] for name in broken
         }
         for name, cm in broken.items():
-            high = [1, *(max(h, ceil(len(str(c)) * LETTER / cm)) for h, c in zip(high[1:], grid[name], strict=True))]
+            high = [
+                1,
+                *(max(h, ceil(1.2 * len(str(c)) * LETTER / cm)) for h, c in zip(high[1:], grid[name], strict=True)),
+            ]
     lines = [" & ".join(columns[name][i].latex for name in names) for i in range(grid.n_rows + 1)]
     most = _ROWS if width is None else _ROWS_OF_A_FRAME
     pieces = _pages([[line] + [""] * (h - 1) for line, h in zip(lines[1:], high[1:], strict=True)], most)
