@@ -101,7 +101,11 @@ def _networks() -> dict[str, object]:
     net = net.add_arc("rain", "wet").add_arc("hose", "wet").add_node("hose", [0, 1], [[0.6, 0.4], [1, 0]])
     net = net.add_node("wet", [0, 1]).set_cpt("wet", [[[1, 0], [0.1, 0.9]], [[0.2, 0.8], [0, 1]]])
     done = net.query("rain", {"wet": 1}, do={"hose": 1})
-    return {"an intervention": net.explain("rain", {"wet": 1}, do={"hose": 1}), "do": done}
+    xor = {"A": ["n", "n", "y", "y"], "B": ["n", "y", "n", "y"], "C": ["n", "y", "y", "n"]}
+    search = cw.BayesNetwork("backward_ordering", criterion="chi_square").fit(xor).explain_structure()
+    orders = cw.BayesNetwork("all_orders").fit(xor).explain_structure()
+    found = {"a search": search, "every ordering": orders}
+    return found | {"an intervention": net.explain("rain", {"wet": 1}, do={"hose": 1}), "do": done}
 
 
 def _pictures() -> dict[str, str]:

@@ -29,6 +29,7 @@ _MOST = 200  # most tables to show
 @click.option("--rules", is_flag=True, help="Show a tree as if-then rules.")
 @click.option("--sql", is_flag=True, help="Show a tree as an SQL expression.")
 @click.option("--splits", is_flag=True, help="Show the candidate splits of each node of a tree, with their gains.")
+@click.option("--steps", is_flag=True, help="Show each step of the search for the structure of a network.")
 @click.option("--svg", default=None, metavar="FILE", help="Write a drawing of a tree or a network.")
 @click.option(
     "--depth", default=None, type=click.IntRange(min=0), metavar="N", help="Largest depth to which a tree is shown."
@@ -44,6 +45,7 @@ def command(
     rules: bool,
     sql: bool,
     splits: bool,
+    steps: bool,
     svg: str | None,
     depth: int | None,
     output: str | None,
@@ -62,6 +64,7 @@ def command(
       countwise show weather.json -o counts.xlsx
       countwise show tree.json --rules
       countwise show tree.json --splits --depth 1
+      countwise show net.json --steps
       countwise show net.json --svg net.svg
     """
     from countwise.modelfile import load
@@ -72,12 +75,14 @@ def command(
     tree, network = word in ("tree", "regression-tree"), word in ("net", "network")
     if not tree and (sql or splits or depth is not None or (rules and word != "rules")):
         raise click.UsageError("--rules, --sql, --splits and --depth can be used only with trees.")
-    if sum((rules, sql, splits, svg is not None)) > 1:
-        raise click.UsageError("Use only one of --rules, --sql, --splits and --svg.")
+    if steps and not network:
+        raise click.UsageError("--steps can be used only with networks.")
+    if sum((rules, sql, splits, steps, svg is not None)) > 1:
+        raise click.UsageError("Use only one of --rules, --sql, --splits, --steps and --svg.")
     if unsmoothed and (not attribute or not hasattr(fitted, "table")):
         raise click.UsageError("--unsmoothed needs ATTRIBUTE, and a model with a table for each attribute.")
     if output:
-        if as_json or rules or sql or splits or svg or depth is not None or unsmoothed:
+        if as_json or rules or sql or splits or steps or svg or depth is not None or unsmoothed:
             raise click.UsageError("-o can be used only with MODEL and ATTRIBUTE; it writes tables.")
         refuse_same(output, [model])
         fitted.write_tables(output, attribute)
@@ -86,6 +91,8 @@ def command(
         if not (tree or network):
             raise click.UsageError("--svg can be used only with trees and networks.")
         _draw(fitted, svg, depth, tree)
+    elif steps:
+        _show_working(fitted.explain_structure(), as_json)
     elif tree or word == "rules":
         if attribute:
             raise click.UsageError("ATTRIBUTE cannot be used with trees and rules.")

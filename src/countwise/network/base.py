@@ -45,6 +45,7 @@ from countwise.network.queries import QueryAnswer, Situation
 from countwise.network.search.constraints import FoundStructure
 from countwise.network.search.dispatch import BY_INFORMATION, graph_of
 from countwise.network.structure_learning import (
+    TEST,
     LearnedStructure,
     MemoryRows,
     StructureLearner,
@@ -55,6 +56,7 @@ from countwise.network.structure_learning import (
     column_types,
     complete_rows,
     is_searched,
+    score_of,
 )
 from countwise.sources import EnginePart, Memory, in_one
 from countwise.tallies import Counts, fill_all, tally_from
@@ -76,6 +78,7 @@ class NetworkModel(TallyModel):
     order: Any = None
     criterion: str | None = None
     equivalent_sample_size: float = 1.0
+    alpha: float = 0.05
     max_parents: int = 3
     required: Any = ()
     forbidden: Any = ()
@@ -342,8 +345,7 @@ class NetworkModel(TallyModel):
             **super()._state(),
             "parents": {name: list(above) for name, above in self.graph_.parents.items()},
             "cuts": {name: list(edges) for name, edges in self.cuts_.items()},
-            "score": None if found is None else found.score,
-            "tried": [] if found is None else [[p, c, g, bool(t)] for p, c, g, t in found.tried],
+            **({"score": None, "tried": []} if found is None else found.to_state()),
             "em": None if self.em_ is None else [self.em_.log_likelihoods, self.em_.moved],
         }
 
@@ -359,13 +361,7 @@ class NetworkModel(TallyModel):
         distributions = choose_distributions(self, graph, self.schema_)
         distributions |= {name: binning_rule(self) for name in cuts if not distributions[name].binned}
         self._blueprint = Blueprint(graph, cuts, distributions, self._latent(), self.smoothing, self._class_is_node)
-        gains = numbers([g for _, _, g, _ in state["tried"]], "the gains of the arcs", (None,)).tolist()
-        tried = [(str(p), str(c), float(g), bool(t)) for (p, c, _, t), g in zip(state["tried"], gains, strict=True)]
-        self.found_ = (
-            None
-            if state["score"] is None
-            else FoundStructure(graph, float(numbers([state["score"]], "the score", (1,))[0]), tried)
-        )
+        self.found_ = FoundStructure.from_state(graph, state)
         terms = self._blueprint.terms(self.schema_, self.target_)
         attributes = {self.target_.name: self.target_, **{term.key: term.of for term in terms}}
         data = state["tallies"]
@@ -716,7 +712,7 @@ class NetworkModel(TallyModel):
         arcs = f"network with {n_arcs} arc{'s' * (n_arcs != 1)}"
         head = f"{self._training_size}{target}: {arcs}"
         if self.found_ is not None:
-            head += f", {_SCORE_NAMES[self.criterion or 'bic']} {self.found_.score:.6g}"
+            head += f", {_SCORE_NAMES[score_of(self)]} {self.found_.score:.6g}"
         lines = [head, "  missing values estimated by EM"] if self.em_ is not None else [head]
         return printable("\n".join([*lines, *(f"  {line}" for line in inspection.arc_lines(self.graph_)[:40])]))
 
@@ -813,6 +809,36 @@ class NetworkModel(TallyModel):
         """
         structure = self.structure if isinstance(self.structure, str) else ""
         return inspection.arc_reasons(self._net().graph, self.found_, parent, child, structure)
+
+    def explain_structure(self) -> Account:
+        """Show each step of the structure search: the candidates, their scores or tests, and what was chosen.
+
+        Returns
+        -------
+        Account
+            For a search by an ordering ('ordering', 'backward_ordering', 'orders', 'all_orders', 'annealing'), one
+            section for each node, with each step in which a parent was added or removed. 'all_orders' also has the
+            score of each ordering. For the other searches, the candidate arcs with their gains; see `explain_arc`.
+
+        Examples
+        --------
+        Neither A nor B says anything about their exclusive or C, but both together do:
+
+        >>> from countwise import BayesNetwork
+        >>> xor = {"A": ["no", "no", "yes", "yes"], "B": ["no", "yes", "no", "yes"], "C": ["no", "yes", "yes", "no"]}
+        >>> print(BayesNetwork("backward_ordering").fit(xor).explain_structure().sections[-1])
+        C: all predecessors are parents, then those that do not matter are removed
+          step  parents       BIC  without  BIC without    change
+             1  A, B     -2.77259  A           -4.15888  -1.38629
+                                   B           -4.15888  -1.38629
+          Step 1: every removal lowers the score. C ← A, B.
+        """
+        self._check_fitted()
+        structure = self.structure if isinstance(self.structure, str) else ""
+        test = float(self.alpha) if self.criterion == TEST else None
+        return inspection.search_account(
+            self._net().graph, self.found_, structure, _SCORE_NAMES[score_of(self)], test
+        )
 
     def _known_graph(self) -> Graph:
         """Return the structure, which may be known before the parameters are."""

@@ -56,17 +56,22 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
     Parameters
     ----------
     structure : str, mapping, list of arcs, Graph or networkx graph, default='tan'
-        'naive', 'tan', 'k_dependence', 'hill_climb', 'ordering', 'orders', 'annealing', 'chow_liu', or the arcs; see
-        `BayesNetwork`. The class is a node with the name of its column, or "class" if it has none.
+        'naive', 'tan', 'k_dependence', 'hill_climb', 'ordering', 'backward_ordering', 'orders', 'all_orders',
+        'annealing', 'chow_liu', or the arcs; see `BayesNetwork`. The class is a node with the name of its column, or
+        "class" if it has none.
     order : sequence of str, optional
-        The node ordering for 'ordering': parents precede their children. By default the class, then the columns.
-    criterion : {'bic', 'aic', 'bdeu', 'k2', 'log_likelihood'} or None, default=None
+        The node ordering for 'ordering' and 'backward_ordering': parents precede their children. By default the
+        class, then the columns.
+    criterion : {'bic', 'aic', 'bdeu', 'k2', 'log_likelihood', 'chi_square'} or None, default=None
         The score that the search maximizes; None means 'bic'. With 'bdeu' and 'k2' all numeric columns are
-        discretized. Must be None for 'naive', 'tan', 'k_dependence' and 'chow_liu', which do not maximize a score.
+        discretized. 'chi_square' is a test; see `BayesNetwork`. Must be None for 'naive', 'tan', 'k_dependence' and
+        'chow_liu', which do not maximize a score.
     equivalent_sample_size : float, default=1
         The weight of the BDeu prior, in rows. Used by ``criterion='bdeu'`` only.
+    alpha : float, default=0.05
+        The significance level of ``criterion='chi_square'``: a parent is removed if its p-value is larger.
     max_parents : int, default=3
-        The largest number of parents of a node in 'ordering', 'orders', 'annealing' and 'hill_climb'.
+        The largest number of parents of a node; see `BayesNetwork`.
     required : arcs, optional
         Arcs that the learned structure must contain, in any form that `structure` accepts. If a tree, or a structure
         around the class, violates `required`, `forbidden` or `tiers`, an error is raised.
@@ -134,8 +139,7 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
     class_count_ : ndarray
         The number of rows, or the total weight, of each class.
     found_ : FoundStructure or None
-        The result of the structure search: ``score``, and ``tried`` with the gain of every candidate arc. None if the
-        structure was given.
+        The result of the structure search; see `BayesNetwork`. None if the structure was given.
     em_ : Learned or None
         The result of EM; ``em_.log_likelihoods`` holds the log-likelihood before each iteration. None if EM was not
         needed.

@@ -17,6 +17,7 @@ from countwise.data.attributes import Attribute, Nominal, Numeric
 from countwise.data.table import Table
 from countwise.data.vectors import Vector
 from countwise.errors import OptionError, TableError, check_settings
+from countwise.measures import chi_square, chi_square_tail
 from countwise.network.families import codes_of_parents, joined_parents
 from countwise.tallies import Scatter
 from countwise.tallies.moments import too_large
@@ -244,6 +245,23 @@ class Families:
         rows = self.rows(names, numbers)
         joint = rows.with_column(of.name, [rows[n.name] for n in numbers])  # type: ignore[arg-type]
         return Scatter(joined_parents(names), of).fill(joint)
+
+    def dependence(self, child: str, parent: str, given: Sequence[str]) -> tuple[float, int, float | None]:
+        """Test whether a node depends on a parent, given others: the statistic, the degrees of freedom, the p-value.
+
+        It is Pearson's chi-square test for a nominal node, and the likelihood-ratio test for a numeric one.
+        """
+        if child in self.attributes:
+            table = self.counts(child, [*given, parent])
+            statistics, freedoms, _ = chi_square(table.reshape(-1, *table.shape[-2:]))
+            statistic, freedom = float(np.sum(statistics)), int(np.sum(freedoms))
+        else:
+            same = self._with(parent)
+            (more, free, _), (less, fewer, _) = (
+                same.likelihood(child, above) for above in ((*given, parent), tuple(given))
+            )
+            statistic, freedom = max(2.0 * (more - less), 0.0), max(free - fewer, 0)
+        return statistic, freedom, float(chi_square_tail(statistic, freedom)) if freedom else None
 
     def information(self, a: str, b: str, given: tuple[str, ...]) -> float:
         """Return the mutual information of two nodes in bits; minus infinity if neither may depend on the other."""

@@ -19,13 +19,22 @@ from countwise.network.inference.elimination import Elimination
 from countwise.network.inference.factors import Potential
 from countwise.network.linear_gaussian import LinearDensity
 from countwise.network.net import Net, evidence_text
-from countwise.network.search.constraints import FoundStructure
+from countwise.network.search.constraints import TINY, FoundStructure, SearchStep
 from countwise.tallies import Counts
 from countwise.working import Account, Grid, Section
 from countwise.working.numbers import Worked, number, percent
 
-__all__ = ["arc_lines", "arc_reasons", "cpt_grid", "explaining_away", "independence_test", "sensitivity_grid"]
+__all__ = [
+    "arc_lines",
+    "arc_reasons",
+    "cpt_grid",
+    "explaining_away",
+    "independence_test",
+    "search_account",
+    "sensitivity_grid",
+]
 
+_MOST = 24  # orderings that are shown
 _SAME = 1e-9  # smaller relative differences of probabilities are rounding errors
 
 
@@ -100,6 +109,8 @@ def _because(graph: Graph, structure: str, parent: str, child: str, gain: float,
         if taken:
             return "it is among the arcs into the node with the most mutual information"
         return "other arcs into the node have more mutual information" if gain > 0 else "its mutual information is 0"
+    if structure == "backward_ordering":
+        return "it is kept in this step" if taken else "no other parent of the node matters less"
     if taken:
         return "it raises the score" if gain > 0 else "it is required"
     if not gain > 0:
@@ -107,6 +118,100 @@ def _because(graph: Graph, structure: str, parent: str, child: str, gain: float,
     if child in graph.ancestors([parent]):
         return "the reverse arc is present" if child in graph.parents[parent] else "it would create a cycle"
     return "other arcs raise the score more"
+
+
+def search_account(
+    graph: Graph, found: FoundStructure | None, structure: str, score: str, alpha: float | None
+) -> Account:
+    """Show each step of a structure search; `alpha` is the significance level if a test decides."""
+    if found is None:
+        raise OptionError(
+            "The structure was given, or changed after the search, so no search has steps to show.",
+            hint="use a structure learner, such as structure='hill_climb'.",
+        )
+    arcs = len(graph.arcs)
+    total = number(found.score)
+    answer = f"{structure}: {len(graph)} nodes, {arcs} arc{'s' * (arcs != 1)}, {score} {total}."
+    sections = []
+    if found.orders:
+        sections.append(_orderings(found, score))
+    nodes: dict[str, list[SearchStep]] = {}
+    for step in found.steps:
+        nodes.setdefault(step.child, []).append(step)
+    sections += [_search_of(child, steps, graph, score, alpha) for child, steps in nodes.items()]
+    first = [name for name in graph if name not in nodes]
+    if found.steps and first:
+        line = f"No parent can be added to or removed from {', '.join(first)}."
+        sections.insert(len(found.orders) > 0, Section("Without candidates", Grid({}), (line,)))
+    if not found.steps:
+        rows = [(p, c, g, t) for p, c, g, t in found.tried]
+        table: dict[str, list[Any]] = {
+            "arc": [f"{p} → {c}" for p, c, _, _ in rows],
+            "gain": [float(g) for _, _, g, _ in rows],
+            "taken": ["yes" if t else "no" for *_, t in rows],
+            "because": [_because(graph, structure, *row) for row in rows],
+        }
+        none = () if rows else ("No arc was compared with another.",)
+        sections.append(Section("Candidate arcs", Grid(table), none))
+    return Account(answer, found.score, tuple(sections))
+
+
+def _orderings(found: FoundStructure, score: str) -> Section:
+    """Return the section with the score of every ordering, the best first."""
+    ranked = sorted(found.orders, key=lambda pair: -pair[1])
+    best = [order for order, one in ranked if one > ranked[0][1] - TINY]
+    shown = ranked[:_MOST]
+    table = Grid({"ordering": [", ".join(order) for order, _ in shown], score: [one for _, one in shown]})
+    lines = [f"{len(ranked):,} orderings of {len(best[0])} nodes; {len(best):,} of them have the best score."]
+    if len(ranked) > _MOST:
+        lines.insert(0, f"The best {_MOST} are shown; found_.orders has all.")
+    return Section("Every ordering", table, tuple(lines))
+
+
+def _search_of(child: str, steps: Sequence[SearchStep], graph: Graph, score: str, alpha: float | None) -> Section:
+    """Return the section on one node."""
+    adds = steps[0].adds
+    word = "with" if adds else "without"
+    heads = ["step", "parents", score, word, f"{score} {word}", "change"]
+    if alpha is not None:
+        heads = ["step", "parents", word, "χ²", "df", "p"]
+    rows: list[tuple[Any, ...]] = []
+    lines: list[str] = []
+    for i, step in enumerate(steps, 1):
+        for j, one in enumerate(step.candidates):
+            start = ("", "") if j else (i, ", ".join(step.parents) or "none")
+            own = None if j else step.score
+            by_score = (own, one.parent, one.score, one.score - step.score)
+            rows.append((*start, *(by_score if alpha is None else (one.parent, one.statistic, one.freedom, one.p))))
+        lines.append(f"Step {i}: {_choice(step, alpha)}")
+    result = ", ".join(graph.parents[child])
+    lines[-1] += f" {child} ← {result}." if result else f" {child} has no parents."
+    title = (
+        f"{child}: parents are added as long as the score rises"
+        if adds
+        else f"{child}: parents that do not matter are removed from all predecessors"
+    )
+    return Section(title, Grid({head: [row[k] for row in rows] for k, head in enumerate(heads)}), tuple(lines))
+
+
+def _choice(step: SearchStep, alpha: float | None) -> str:
+    """Return in words what a step did, and why."""
+    one = next((one for one in step.candidates if one.parent == step.chosen), None)
+    if one is None:
+        if alpha is not None:
+            return f"no p is above {number(alpha)}."
+        return "no addition raises the score." if step.adds else "every removal lowers the score."
+    if step.adds:
+        return f"{one.parent} is added, which raises the score most."
+    if alpha is not None:
+        if one.p is None:
+            return f"{one.parent} is removed: too few rows for a test (no degrees of freedom)."
+        if one.p > alpha:
+            return f"{one.parent} is removed: it has the largest p, and p > {number(alpha)}."
+    elif one.score >= step.score - TINY:
+        same = abs(one.score - step.score) <= TINY
+        return f"{one.parent} is removed, which {'leaves the score as it is' if same else 'raises the score most'}."
+    return f"{one.parent} is removed, which costs least: there are more parents than max_parents."
 
 
 # -- independence ------------------------------------------------------------------------

@@ -52,7 +52,11 @@ class BayesNetwork(NetworkModel):
         - 'given': no structure learning. The arcs are those of `add_arc`.
         - 'ordering': the K2 algorithm (Cooper and Herskovits, 1992). Each node greedily takes parents from the nodes
           that precede it in `order`.
+        - 'backward_ordering': all nodes that precede a node in `order` are its parents at first; then those that do
+          not matter are removed one by one. It finds parents that matter only together, such as those of an
+          exclusive or.
         - 'orders': a hill-climbing search over orderings, with K2 for each ordering.
+        - 'all_orders': K2 for every ordering, for up to 7 nodes.
         - 'annealing': the same search by simulated annealing.
         - 'hill_climb': greedy search that adds, removes and reverses arcs, with a tabu list and restarts.
         - 'chow_liu': the tree with the largest total mutual information (Chow and Liu, 1968).
@@ -60,16 +64,21 @@ class BayesNetwork(NetworkModel):
         - 'tan': tree-augmented naive Bayes around `target` (Friedman, Geiger and Goldszmidt, 1997).
         - 'k_dependence': the k-dependence classifier around `target` (Sahami, 1996).
     order : sequence of str, optional
-        The node ordering for 'ordering': parents precede their children. By default the order of the columns.
-        Ignored by the other algorithms.
-    criterion : {'bic', 'aic', 'bdeu', 'k2', 'log_likelihood'} or None, default=None
+        The node ordering for 'ordering' and 'backward_ordering': parents precede their children. By default the order
+        of the columns. Ignored by the other algorithms.
+    criterion : {'bic', 'aic', 'bdeu', 'k2', 'log_likelihood', 'chi_square'} or None, default=None
         The score that the search maximizes; None means 'bic'. 'bdeu' and 'k2' are defined for nominal nodes only, so
         all numeric columns are discretized. Must be None for 'chow_liu', 'tan' and 'k_dependence', which use mutual
-        information, and for 'naive', whose arcs are fixed.
+        information, and for 'naive', whose arcs are fixed. 'chi_square' is a test, for 'backward_ordering' only: a
+        parent is removed if the node does not depend on it given the other parents. For a numeric node it is the
+        likelihood-ratio test.
     equivalent_sample_size : float, default=1
         The weight of the BDeu prior, in rows. Used by ``criterion='bdeu'`` only.
+    alpha : float, default=0.05
+        The significance level of ``criterion='chi_square'``: a parent is removed if its p-value is larger.
     max_parents : int, default=3
-        The largest number of parents of a node in 'ordering', 'orders', 'annealing' and 'hill_climb'.
+        The largest number of parents of a node. 'backward_ordering' removes parents until it is reached. Ignored by
+        'chow_liu', 'naive', 'tan' and 'k_dependence'.
     required : arcs, optional
         Arcs that the learned structure must contain, in any form that `structure` accepts. Arcs of `add_arc` are
         required too. If a tree or a structure around `target` violates `required`, `forbidden` or `tiers`, an error
@@ -147,8 +156,9 @@ class BayesNetwork(NetworkModel):
         ``rate`` (counts), or ``intercept``, ``slope`` and ``sd`` (linear Gaussian). Empty for a network that was not
         fitted.
     found_ : FoundStructure or None
-        The result of the structure search: ``score``, and ``tried`` with the gain of every candidate arc. None if the
-        structure was given.
+        The result of the structure search: ``score``; ``tried`` with the gain of every candidate arc; ``steps`` of a
+        search by an ordering; ``orders`` with the score of each ordering, for 'all_orders'. None if the structure was
+        given. `explain_structure` shows it.
     em_ : Learned or None
         The result of EM; ``em_.log_likelihoods`` holds the log-likelihood before each iteration. None if EM was not
         needed.

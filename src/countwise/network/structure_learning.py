@@ -36,6 +36,7 @@ from countwise.network.search.dispatch import (
 from countwise.sources import Memory
 
 __all__ = [
+    "TEST",
     "LearnedStructure",
     "MemoryRows",
     "StructureLearner",
@@ -46,7 +47,10 @@ __all__ = [
     "column_types",
     "complete_rows",
     "is_searched",
+    "score_of",
 ]
+
+TEST = "chi_square"  # the criterion that is a test, not a score
 
 
 # -- parameters ------------------------------------------------------------------------
@@ -57,12 +61,18 @@ def is_searched(settings: Any) -> bool:
     return isinstance(settings.structure, str) and settings.structure != "given"
 
 
+def score_of(settings: Any) -> str:
+    """Return the score of a structure; BIC if a test chooses the arcs."""
+    return "bic" if settings.criterion in (None, TEST) else str(settings.criterion)
+
+
 def check_network(settings: Any) -> None:
     """Raise an error for invalid parameters, or for parameters that contradict each other."""
     _check_structure(settings)
     check_settings(settings, missing=("em", "available", "complete"))
     for name, least in (("max_parents", 0), ("max_dependence", 0), ("restarts", 0), ("max_iter", 1)):
         check_number(name, getattr(settings, name), least, whole=True)
+    check_number("alpha", settings.alpha, 0, most=1)
     for name in ("equivalent_sample_size", "tol"):
         check_number(name, getattr(settings, name), 0, above=True)
     check_number("random_state", settings.random_state, 0, none=True, whole=True)
@@ -73,6 +83,9 @@ def check_network(settings: Any) -> None:
 def _check_structure(settings: Any) -> None:
     if isinstance(settings.structure, str):
         check_settings(settings, structure=STRUCTURES)
+        if settings.structure == "backward_ordering":  # the only search that can test
+            check_settings(settings, criterion=(None, *SCORES, TEST))
+            return
     else:
         arcs_of(settings.structure)
     if settings.criterion is None:
@@ -270,7 +283,7 @@ class StructureLearner:
         search = self._search(names)
 
         def find(rows: TrainingRows, start: Graph | None = None) -> tuple[Families, FoundStructure]:
-            score, size = self.settings.criterion or "bic", float(self.settings.equivalent_sample_size)
+            score, size = score_of(self.settings), float(self.settings.equivalent_sample_size)
             families = rows.families(free, plan, score, size)
             return families, self._with_others(search.find(families, names, start=start))
 
@@ -326,6 +339,7 @@ class StructureLearner:
             int(settings.restarts),
             0 if settings.random_state is None else int(settings.random_state),
             frozenset(kept),
+            float(settings.alpha) if settings.criterion == TEST else None,
         )
 
     def _pairs(self, setting: str, names: Sequence[str]) -> list[tuple[str, str]]:

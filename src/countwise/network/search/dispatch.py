@@ -20,11 +20,23 @@ from countwise.network.search.class_structures import (
 )
 from countwise.network.search.constraints import Constraints, FoundStructure
 from countwise.network.search.hill_climb import hill_climb
-from countwise.network.search.ordering import by_ordering, search_orders
+from countwise.network.search.ordering import by_every_ordering, by_ordering, by_removal, search_orders
 
 __all__ = ["AROUND_CLASS", "BY_INFORMATION", "STRUCTURES", "StructureSearch", "arcs_of", "given_graph", "graph_of"]
 
-STRUCTURES = ("given", "ordering", "orders", "annealing", "chow_liu", "naive", "tan", "k_dependence", "hill_climb")
+STRUCTURES = (
+    "given",
+    "ordering",
+    "backward_ordering",
+    "orders",
+    "all_orders",
+    "annealing",
+    "chow_liu",
+    "naive",
+    "tan",
+    "k_dependence",
+    "hill_climb",
+)
 AROUND_CLASS = ("naive", "tan", "k_dependence")  # structures in which every attribute depends on the class
 BY_INFORMATION = (*AROUND_CLASS, "chow_liu")  # structures that do not maximize a score
 
@@ -86,13 +98,14 @@ class StructureSearch:
 
     structure: str  # one of `STRUCTURES`
     constraints: Constraints
-    order: Sequence[str] | None  # for "ordering"
+    order: Sequence[str] | None  # for "ordering" and "backward_ordering"
     root: str | None  # for "chow_liu" and "tan"
     target: str | None  # the class, for "naive", "tan" and "k_dependence"
     max_dependence: int  # for "k_dependence"
     restarts: int
     seed: int
     numbers: frozenset[str]  # numeric nodes, which cannot be parents of nominal nodes
+    alpha: float | None  # significance level of the test of "backward_ordering"; None if a score decides
 
     def find(self, families: Families, names: Sequence[str], start: Graph | None = None) -> FoundStructure:
         """Return the structure, its score and the candidate arcs."""
@@ -100,6 +113,10 @@ class StructureSearch:
         match self.structure:
             case "ordering":
                 return by_ordering(families, self._ordering(names), self.constraints)
+            case "backward_ordering":
+                return by_removal(families, self._ordering(names), self.constraints, self.alpha)
+            case "all_orders":
+                return by_every_ordering(*ground)
             case "orders" | "annealing" as method:
                 return search_orders(*ground, anneal=method == "annealing", restarts=self.restarts, seed=self.seed)
             case "hill_climb":
