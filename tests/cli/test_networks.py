@@ -56,6 +56,16 @@ def test_a_net_is_learned_shown_asked_and_drawn(folder):
     assert ["play", "outlook"] in tables["arcs"]
 
 
+def test_the_steps_of_a_structure_search_are_shown(folder):
+    options = ("--option", "structure=backward_ordering,criterion=chi_square,alpha=0.3")
+    run("train", "tennis.csv", "-o", "steps.json", "--model", "net", *options, cwd=folder)
+    shown = run("show", "steps.json", "--steps", cwd=folder).stdout
+    assert "it has the largest p, and p > 0.3" in shown
+    assert json.loads(run("show", "steps.json", "--steps", "--json", cwd=folder).stdout)["sections"]
+    run("show", "asia.bif", "--steps", cwd=folder, check=1)
+    run("show", "steps.json", "--steps", "--svg", "x.svg", cwd=folder, check=2)
+
+
 def test_a_bif_file_is_asked_in_every_way(folder):
     exact = BayesNetwork.read_bif(ASIA).query("lung", {"dysp": "yes"})
     plain = json.loads(run("ask", "asia.bif", "lung", "--given", "dysp=yes", "--json", cwd=folder).stdout)
