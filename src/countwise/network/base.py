@@ -379,7 +379,7 @@ class NetworkModel(TallyModel):
         self._estimate()
 
     def remove_arc(self, parent: str, child: str, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Remove an arc from a fitted network.
+        """Remove an arc from a fitted network. The network is changed in place.
 
         The child's distribution is estimated from the given rows; all other distributions are kept.
 

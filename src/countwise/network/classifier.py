@@ -253,7 +253,7 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
     # -- extending a fitted network ----------------------------------------------------------
 
     def add_arc(self, parent: str, child: str, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Add an arc to the fitted network.
+        """Add an arc to the fitted network. The network is changed in place.
 
         The child's distribution is estimated from the given rows; all other distributions are kept.
 
@@ -295,7 +295,7 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
         children: str | Iterable[str] = (),
         sample_weight: Any = None,
     ) -> Self:
-        """Add a column to the fitted network.
+        """Add a column to the fitted network. The network is changed in place.
 
         The distributions of the new node and of its children are estimated from the given rows; all others are kept.
 

@@ -57,6 +57,13 @@ class HandSpecification:
             )
         return replace(self, nodes=nodes, arcs=arcs)
 
+    def without_arc(self, parent: str, child: str) -> HandSpecification:
+        """Return the specification without an arc, and without the CPT of the child, which depends on it."""
+        if (parent, child) not in self.arcs:
+            raise absent_arc(self.graph(), parent, child)
+        arcs = [arc for arc in self.arcs if arc != (parent, child)]
+        return replace(self, arcs=arcs, tables={name: t for name, t in self.tables.items() if name != child})
+
     def with_table(self, name: str, table: Any, rows: float | None) -> HandSpecification:
         """Return the specification with the CPT of a node."""
         nodes = {**self.nodes, name: self.nodes.get(name)}
@@ -150,6 +157,16 @@ class HandSpecification:
         return Net(self.graph(), attributes, tables, {})
 
 
+def absent_arc(graph: Graph, parent: Any, child: Any) -> OptionError:
+    """Return the error of an arc that cannot be removed, because the network does not have it."""
+    for node in (parent, child):
+        if not isinstance(node, str):
+            return OptionError(f"{node!r} is not the name of a node.")
+    parents = listed(graph.parents.get(child, ()))
+    hint = f"use one of the parents of {child!r}: {parents}." if parents else "see graph_.arcs for all arcs."
+    return OptionError(f"The network has no arc {parent} → {child}.", hint=hint)
+
+
 class Editor:
     """Changes a fitted network and returns it; only the changed families are counted again."""
 
@@ -164,13 +181,8 @@ class Editor:
 
     def remove_arc(self, parent: str, child: str, *rows: Any) -> Any:
         """Remove an arc."""
-        for node in (parent, child):
-            if not isinstance(node, str):
-                raise OptionError(f"{node!r} is not the name of a node.")
-        if (parent, child) not in self.graph.arcs:
-            parents = listed(self.graph.parents.get(child, ()))
-            hint = f"use one of the parents of {child!r}: {parents}." if parents else "see graph_.arcs for all arcs."
-            raise OptionError(f"The network has no arc {parent} → {child}.", hint=hint)
+        if not isinstance(parent, str) or not isinstance(child, str) or (parent, child) not in self.graph.arcs:
+            raise absent_arc(self.graph, parent, child)
         return self._extend(self.graph.without_arc(parent, child), self.model.schema_, [child], *rows)
 
     def add_node(

@@ -207,7 +207,7 @@ class BayesNetwork(NetworkModel):
         parents: str | Iterable[str] = (),
         children: str | Iterable[str] = (),
     ) -> Self:
-        """Declare a node by hand, or add a column to a fitted network.
+        """Declare a node by hand, or add a column to a fitted network. The network is changed in place.
 
         Without `X` the node is declared by hand. With `X` the network must be fitted: the new column becomes a node,
         its distribution and those of its children are estimated from the rows of `X`, and all other distributions are
@@ -254,11 +254,11 @@ class BayesNetwork(NetworkModel):
                 "add_node accepts parents and children only together with rows X.",
                 hint="use add_arc to specify arcs by hand.",
             )
-        self._specify(self._drawn().with_node(str(name), values))
-        return self if cpt is None else self.set_cpt(name, cpt)
+        spec = self._drawn().with_node(str(name), values)
+        return self._specify(spec if cpt is None else spec.with_table(str(name), cpt, None))
 
     def add_arc(self, parent: str, child: str, X: Any = None, y: Any = None, sample_weight: Any = None) -> Self:
-        """Specify an arc by hand, or add an arc to a fitted network.
+        """Specify an arc by hand, or add an arc to a fitted network. The network is changed in place.
 
         Parameters
         ----------
@@ -289,8 +289,40 @@ class BayesNetwork(NetworkModel):
             return Editor(self).add_arc(parent, child, X, None, sample_weight)
         return self._specify(self._drawn().with_arc(str(parent), str(child)))
 
+    def remove_arc(self, parent: str, child: str, X: Any = None, y: Any = None, sample_weight: Any = None) -> Self:
+        """Remove an arc that was specified by hand, or an arc of a fitted network. The network is changed in place.
+
+        Parameters
+        ----------
+        parent : str
+            The node where the arc starts.
+        child : str
+            The node where the arc ends. Without `X`, it loses its CPT, which depends on the parent.
+        X : any table, optional
+            Rows from which the child's distribution is estimated; all other distributions are kept. The network must
+            be fitted.
+        y : ignored
+            Present for API consistency.
+        sample_weight : array-like or str, optional
+            The weight of each row of `X`, or the name of the column that holds it.
+
+        Returns
+        -------
+        self
+            The network itself.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork
+        >>> BayesNetwork({"wet": ["rain", "hose"]}).remove_arc("hose", "wet").graph_.arcs
+        (('rain', 'wet'),)
+        """
+        if X is not None:
+            return super().remove_arc(parent, child, X, None, sample_weight)
+        return self._specify(self._drawn().without_arc(parent, child))
+
     def set_cpt(self, name: str, table: Any, rows: float | None = None) -> Self:
-        """Set the conditional probability table (CPT) of a node by hand.
+        """Set the conditional probability table (CPT) of a node by hand. The network is changed in place.
 
         Parameters
         ----------
@@ -338,11 +370,13 @@ class BayesNetwork(NetworkModel):
         if getattr(self, "tallies_", None):
             raise OptionError(
                 "The network has learned from data; nodes, arcs and CPTs cannot be specified by hand.",
-                hint="pass rows X to add_arc or add_node to extend the fitted network.",
+                hint="pass rows X to add_arc, add_node or remove_arc.",
             )
         for name in ("schema_", "net_", "_blueprint"):
             vars(self).pop(name, None)
         self.nodes, self.arcs, self.cpts = spec.nodes or None, spec.arcs or None, spec.tables or None
+        if graph_of(self.structure) is not None:  # its nodes and arcs are now in `nodes` and `arcs`
+            self.structure = "given"
         return self
 
     def _given_tables(self) -> GivenTable:
@@ -570,7 +604,7 @@ class BayesNetwork(NetworkModel):
         return self
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Update the distributions with more rows. The structure does not change.
+        """Update the distributions with more rows, in place. The structure does not change.
 
         The first call on a network that is not fitted is the same as `fit`. With ``missing='em'``, later rows must
         not contain missing values for which EM is needed.
@@ -601,7 +635,8 @@ class BayesNetwork(NetworkModel):
     def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Subtract training rows from the counts, as if the network had been fitted without them.
 
-        The structure does not change. A network that was fitted by EM cannot forget rows.
+        The network is changed in place; its structure does not change. A network that was fitted by EM cannot forget
+        rows.
 
         Parameters
         ----------
