@@ -827,7 +827,7 @@ class NetworkModel(TallyModel):
         >>> from countwise import BayesNetwork
         >>> xor = {"A": ["no", "no", "yes", "yes"], "B": ["no", "yes", "no", "yes"], "C": ["no", "yes", "yes", "no"]}
         >>> print(BayesNetwork("backward_ordering").fit(xor).explain_structure().sections[-1])
-        C: all predecessors are parents, then those that do not matter are removed
+        C: of all predecessors, those that do not matter are removed
           step  parents       BIC  without  BIC without    change
              1  A, B     -2.77259  A           -4.15888  -1.38629
                                    B           -4.15888  -1.38629

@@ -189,7 +189,7 @@ def _search_of(child: str, steps: Sequence[SearchStep], graph: Graph, score: str
     title = (
         f"{child}: parents are added as long as the score rises"
         if adds
-        else f"{child}: parents that do not matter are removed from all predecessors"
+        else f"{child}: of all predecessors, those that do not matter are removed"
     )
     return Section(title, Grid({head: [row[k] for row in rows] for k, head in enumerate(heads)}), tuple(lines))
 
