@@ -360,7 +360,7 @@ def test_a_wrong_setting_is_named(wrong):
     assert re.search(name if wrong != {"class_weight": {"a": 0}} else "weight in class_weight", text), text
 
 
-@pytest.mark.parametrize("wrong", [{"criterion": "gini"}, {"numeric": "ranges"}, {"missing": 1}, {"min_gain": None}])
+@pytest.mark.parametrize("wrong", [{"criterion": "gini"}, {"numeric": "range"}, {"missing": 1}, {"min_gain": None}])
 def test_a_wrong_setting_of_a_regression_tree_is_refused(wrong):
     refused(lambda: TreeRegressor(**wrong).fit({"x": [1.0, 2.0]}, [1.0, 2.0]), kind=OptionError)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -12,17 +12,18 @@ from numpy.typing import NDArray
 
 from countwise._typing import Floats, Indices
 from countwise.base.row_model import RowModel
-from countwise.data.attributes import Nominal, Numeric
+from countwise.cuts import CutRule
+from countwise.data.attributes import Nominal, Numeric, Ordinal
 from countwise.data.cells import row_of
 from countwise.data.frames import Frame, is_relation
 from countwise.data.output import dense
 from countwise.data.schema import Schema, field_types
 from countwise.data.table import Table
-from countwise.data.text import Text
+from countwise.data.text import Block, Text
 from countwise.engines.execute import executed
 from countwise.engines.gather import EnginePart
 from countwise.engines.relation import Relation
-from countwise.errors import SEED, CountwiseError, OptionError, check_flag, check_number, check_settings, printable
+from countwise.errors import SEED, CountwiseError, OptionError, check_flag, check_number, check_settings, did_you_mean, printable
 from countwise.io.paths import is_paths
 from countwise.scoring.sql import choice_expression, choice_query
 from countwise.scoring.tree import chosen
@@ -31,7 +32,7 @@ from countwise.tree.features import Feature, columns_of, features_of
 from countwise.tree.growth.builder import ClassFactors, TrainingSet
 from countwise.tree.growth.criteria import Criterion
 from countwise.tree.growth.grow_memory import MemoryTrainingSet
-from countwise.tree.growth.settings import check_growth_settings, growth_settings
+from countwise.tree.growth.settings import check_growth_settings, growth_settings, range_rules
 from countwise.tree.latex import tree_latex
 from countwise.tree.nodes import Landing, Tree
 from countwise.tree.pruning import check_pruning, grown_and_pruned, needs_no_rows
@@ -108,6 +109,13 @@ class FeatureModel(RowModel):
         raise NotImplementedError
 
 
+def _with_names(feature: Feature, rule: CutRule) -> Feature:
+    """Return a feature with the names of its bins."""
+    if rule.labels is None or isinstance(feature.attribute, Nominal):
+        return feature
+    return replace(feature, names={tuple(rule.method): rule.labels})
+
+
 @dataclass(eq=False, repr=False)
 class TreeModel(FeatureModel):
     """Base of decision trees and regression trees, with their common parameters."""
@@ -138,6 +146,25 @@ class TreeModel(FeatureModel):
     _block = 1 << 15
 
     # -- learning --------------------------------------------------------------
+
+    def _infer_schema(self, frame: Frame) -> Schema:
+        """Return the schema; a column in ranges of single values ('naive') is nominal."""
+        schema = super()._infer_schema(frame)
+        if self.numeric != "ranges":
+            return schema
+        rules = range_rules(self)
+        for name in rules:
+            if name and (name not in schema or isinstance(schema[name], Text | Block)):
+                raise OptionError(
+                    f"ranges refers to column {name!r}, but the table has no such numeric or ordinal column.",
+                    hint=did_you_mean(name, schema),
+                )
+        return Schema(
+            Nominal(a.name, a.values if isinstance(a, Ordinal) else ())
+            if isinstance(a, Numeric | Ordinal) and rules.get(a.name, rules[""]).method == "naive"
+            else a
+            for a in schema.attributes
+        )
 
     def _learn_from(self, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
         """Open a training set, grow a tree from it and prune the tree."""
@@ -205,6 +232,12 @@ class TreeModel(FeatureModel):
             unseen=("ignore", "error"),
             random_state=SEED,
         )
+        range_rules(self)
+        if self.numeric == "ranges" and self.thresholds == "binned":
+            raise OptionError(
+                "numeric='ranges' discretizes the rows of each node; it cannot be combined with thresholds='binned'.",
+                hint="use thresholds='exact'.",
+            )
         check_number("min_samples_split", self.min_samples_split, 1)
         check_number("min_gain", self.min_gain, 0)
         check_number("max_bins", self.max_bins, 2, most=255, whole=True)
@@ -213,6 +246,9 @@ class TreeModel(FeatureModel):
     def _derive(self) -> None:
         """Set the attributes that are computed from the tree."""
         self._node_weights = self.tree_.weights(self._numbers)
+        if self.numeric == "ranges":
+            rules = range_rules(self)
+            self._features = [_with_names(f, rules.get(f.name, rules[""])) for f in self._features]
         self._used = np.unique(self.tree_.attribute[self.tree_.attribute >= 0]).tolist()
 
     # -- predicting --------------------------------------------------------------

@@ -40,7 +40,7 @@ class Condition:
     missing : bool, default=False
         If True, the condition is that the value is missing.
     said : str, default=""
-        Ordinal attribute: the condition as text, such as ``<= Mild``.
+        Ordinal attribute: the condition as text, such as ``<= Mild``. Bin with a name: such as ``= high``.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class Condition:
         """The condition without the name of the attribute, as the label of a branch."""
         if self.missing:
             return "missing"
-        if self.low is not None and self.high is not None:
+        if self.low is not None and self.high is not None and not self.said:
             return f"({written_limit(self.low)}, {written_limit(self.high)}]"
         return str(self).removeprefix(f"{self._name} ").removeprefix("= ")
 
@@ -136,7 +136,11 @@ def condition_of(tree: Tree, features: Sequence[Feature], child: int) -> Conditi
     limits = tree.limits_of(k)
     if len(limits):
         own = branch > len(limits)  # the separate branch of missing values
-        return Condition(feature.name, missing=True) if own else range_condition(feature.name, limits, branch)
+        if own:
+            return Condition(feature.name, missing=True)
+        found = range_condition(feature.name, limits, branch)
+        names = feature.names.get(tuple(limits.tolist()))
+        return replace(found, said=f"= {names[branch]}") if names else found
     assert isinstance(feature.attribute, Nominal)  # noqa: S101 - only nominal attributes have groups
     domain = feature.attribute.values
     groups = tree.groups_of(k)[: len(domain)]
@@ -188,7 +192,9 @@ def _both(a: Condition, b: Condition, feature: Feature) -> Condition:
         first, second = (_values(c, feature.attribute.values) for c in (a, b))
         return _nominal_condition(feature, tuple(v for v in feature.attribute.values if v in first and v in second))
     lows, highs = [c.low for c in (a, b) if c.low is not None], [c.high for c in (a, b) if c.high is not None]
-    return replace(a, low=max(lows, default=None), high=min(highs, default=None))
+    low, high = max(lows, default=None), min(highs, default=None)
+    said = next((c.said for c in (a, b) if (c.low, c.high) == (low, high)), "")
+    return replace(a, low=low, high=high, said=said)
 
 
 def _values(condition: Condition, domain: tuple[Any, ...]) -> set[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,6 +29,7 @@ class Feature:
     attribute: Nominal | Numeric
     column: str  # column of the table
     word: int | None = None  # index of the word in a text column or block
+    names: Mapping[tuple[float, ...], tuple[str, ...]] = field(default_factory=dict)  # of the bins of cut points
     nominal: bool = field(init=False, compare=False)  # nominal or ordinal
     ordinal: bool = field(init=False, compare=False)
 

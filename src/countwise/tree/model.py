@@ -17,7 +17,6 @@ from countwise.distributions import smoothing_of
 from countwise.errors import OptionError, check_settings, listed
 from countwise.tree.base import TreeModel
 from countwise.tree.growth.builder import ClassFactors
-from countwise.tree.growth.sorted_column import RANGE_RULES
 from countwise.tree.nodes import Landing, first_best
 
 __all__ = ["TreeClassifier", "TreeRegressor"]
@@ -86,9 +85,11 @@ class TreeClassifier(Classifier, TreeModel):
         Types of the columns; by default the dtype decides. See `NaiveBayesClassifier`.
     categorical_features : array-like, optional
         Nominal columns as names, positions or a mask, as in scikit-learn.
-    ranges : {'mdl', 'class_contiguous'}, default='mdl'
-        How bins are found for ``numeric="ranges"``. 'mdl' is the minimum description length criterion of Fayyad and
-        Irani (1993). 'class_contiguous' makes a cut wherever the class changes.
+    ranges : str, sequence of float, Binned or mapping of column to any of these, default='mdl'
+        How bins are found for ``numeric="ranges"``: a discretization method, a `Binned` with its settings, or the
+        cut points themselves; see `Discretizer`. 'mdl' is the minimum description length criterion of Fayyad and
+        Irani (1993), 'class_contiguous' makes a cut wherever the class changes. 'naive' makes the column nominal:
+        each value is a branch, and any other number is unseen. ``Binned(cut_points, labels=...)`` names the branches.
     threshold_cost : bool, default=False
         Whether to subtract log2(number of thresholds) / (weight of the rows) from the gain of a threshold, as C4.5
         release 8 does (Quinlan, 1996). This removes the advantage of numeric columns with many distinct values.
@@ -169,7 +170,7 @@ class TreeClassifier(Classifier, TreeModel):
 
     criterion: str = "gain"
     _: KW_ONLY
-    ranges: str = "mdl"
+    ranges: Any = "mdl"
     threshold_cost: bool = False
     confidence: float = 0.25
     class_weight: Any = None
@@ -177,12 +178,7 @@ class TreeClassifier(Classifier, TreeModel):
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        check_settings(self, ranges=tuple(RANGE_RULES), threshold_cost=(True, False))
-        if self.numeric == "ranges" and self.thresholds == "binned":
-            raise OptionError(
-                "numeric='ranges' discretizes the rows of each node; it cannot be combined with thresholds='binned'.",
-                hint="use thresholds='exact'.",
-            )
+        check_settings(self, threshold_cost=(True, False))
         smoothing_of(self.smoothing)
 
     def _class_factors(self) -> ClassFactors | None:
@@ -297,8 +293,9 @@ class TreeRegressor(Regressor, TreeModel):
     nominal : {'multiway', 'one_vs_rest', 'subset'}, default='multiway'
         How nominal columns are split. 'multiway' makes a branch for each value. 'one_vs_rest' separates one value
         from all others. 'subset' makes two groups of values; for 'variance' they are the best two groups.
-    numeric : {'binary'}, default='binary'
-        Numeric and ordinal columns are split by one threshold: at most the threshold, or above it.
+    numeric : {'binary', 'ranges'}, default='binary'
+        How numeric and ordinal columns are split. 'binary' uses one threshold: at most the threshold, or above it.
+        'ranges' discretizes the rows of the node and makes a branch for each bin.
     thresholds : {'exact', 'binned'}, default='exact'
         Thresholds that are tried: all, or the cut points between `max_bins` bins. See `TreeClassifier`.
     max_bins : int, default=255
@@ -334,6 +331,9 @@ class TreeRegressor(Regressor, TreeModel):
         Types of the columns; by default the dtype decides. See `NaiveBayesClassifier`.
     categorical_features : array-like, optional
         Nominal columns as names, positions or a mask, as in scikit-learn.
+    ranges : str, sequence of float, Binned or mapping of column to any of these, default='equal_frequency'
+        How bins are found for ``numeric="ranges"``: a method that does not use classes, a `Binned` with its
+        settings, or the cut points; see `TreeClassifier`.
 
     Attributes
     ----------
@@ -374,16 +374,10 @@ class TreeRegressor(Regressor, TreeModel):
     """
 
     criterion: str = "sd"
+    _: KW_ONLY
+    ranges: Any = "equal_frequency"
 
     _numbers = True
-
-    def _check_settings(self) -> None:
-        super()._check_settings()
-        if self.numeric == "ranges":
-            raise OptionError(
-                "numeric='ranges' needs a target with classes; a regression tree has a numeric target.",
-                hint="use numeric='binary'.",
-            )
 
     def _derive(self) -> None:
         super()._derive()

@@ -123,7 +123,9 @@ class MemoryTrainingSet(TrainingSet):
 
         def sort(j: int) -> SortedColumn:
             column = self.columns[j]
-            return RangesColumn(j, column, settings.ranges) if in_ranges else SortedColumn(j, column)
+            if not in_ranges:
+                return SortedColumn(j, column)
+            return RangesColumn(j, column, settings.rule(self.features[j].name))
 
         found.update(zip(exact, _kernels.over_items(exact, sort, threads_for(self.n_rows)), strict=True))
         return [found[j] for j in sorted(found)], routes
@@ -135,7 +137,7 @@ class MemoryTrainingSet(TrainingSet):
         if n_values < 2:
             return None
         if feature.ordinal and settings.numeric == "ranges":
-            return RangesColumn(j, np.where(codes < n_values, codes, np.nan), settings.ranges, n_values)
+            return RangesColumn(j, np.where(codes < n_values, codes, np.nan), settings.rule(feature.name), n_values)
         strategy = settings.strategy(feature)
         return CountedColumn(j, codes, n_values, strategy, has_missing=bool((codes == n_values).any()))
 

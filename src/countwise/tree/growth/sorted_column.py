@@ -14,15 +14,14 @@ from numpy.typing import NDArray
 
 from countwise import _kernels
 from countwise._typing import Floats, Indices
-from countwise.cuts import class_contiguous, mdl, midway
+from countwise.cuts import CutRule, midway
 from countwise.data.attributes import Nominal, Numeric
 from countwise.data.table import Table
 from countwise.tallies import Values
 from countwise.tree.growth.level import Level, RowLevel, SplitCandidates, Splits
 
-__all__ = ["RANGE_RULES", "LevelStep", "RangesColumn", "SortedColumn", "values_by_class"]
+__all__ = ["LevelStep", "RangesColumn", "SortedColumn", "values_by_class"]
 
-RANGE_RULES = {"class_contiguous": class_contiguous, "mdl": mdl}
 _NO_GROUPS = np.empty(0, dtype=np.int32)
 
 
@@ -129,9 +128,9 @@ class RangesColumn(SortedColumn):
     The numbers of an ordinal attribute are its codes, and `n_values` is the number of its values.
     """
 
-    def __init__(self, index: int, column: NDArray[Any], rule: str, n_values: int = 0) -> None:
+    def __init__(self, index: int, column: NDArray[Any], rule: CutRule, n_values: int = 0) -> None:
         super().__init__(index, column)
-        self.rule = RANGE_RULES[rule]
+        self.rule = rule
         self.n_values = n_values
         self._edges: list[Floats] = []
 
@@ -157,7 +156,8 @@ class RangesColumn(SortedColumn):
         ids = self.entries[self.starts[k] : self.starts[k + 1]] >> 1
         rows = level.rows
         weights = None if rows.weights is None else rows.weights[ids]
-        return self.rule(values_by_class(self._values(ids, level), rows.y[ids], rows.n_classes, weights)).edges
+        y = np.zeros(len(ids), dtype=np.uint8) if level.criterion.numeric else rows.y[ids]
+        return self.rule.cut(values_by_class(self._values(ids, level), y, max(rows.n_classes, 1), weights)).edges
 
     def _ranges(self, level: RowLevel, k: int) -> Floats:
         """Return the cells of each bin of one node, (1, bins, classes)."""
