@@ -43,7 +43,9 @@ def test_a_regression_tree_has_the_means_of_the_bins(rule):
     X, y = {"bill": BILL["bill"][known]}, np.asarray(PENGUINS.X["body_mass_g"], dtype=float)[known]
     codes = np.asarray(Discretizer(rule, encode="codes").fit(X).transform(X)["bill"], dtype=int)
     tree = TreeRegressor(numeric="ranges", ranges=rule, max_depth=1).fit(X, y)
-    means = np.array([y[codes == code].mean() if (codes == code).any() else y.mean() for code in range(codes.max() + 1)])
+    means = np.array(
+        [y[codes == code].mean() if (codes == code).any() else y.mean() for code in range(codes.max() + 1)]
+    )
     assert np.allclose(tree.predict(X), means[codes], rtol=1e-12)
 
 

@@ -23,7 +23,16 @@ from countwise.data.text import Block, Text
 from countwise.engines.execute import executed
 from countwise.engines.gather import EnginePart
 from countwise.engines.relation import Relation
-from countwise.errors import SEED, CountwiseError, OptionError, check_flag, check_number, check_settings, did_you_mean, printable
+from countwise.errors import (
+    SEED,
+    CountwiseError,
+    OptionError,
+    check_flag,
+    check_number,
+    check_settings,
+    did_you_mean,
+    printable,
+)
 from countwise.io.paths import is_paths
 from countwise.scoring.sql import choice_expression, choice_query
 from countwise.scoring.tree import chosen
