@@ -325,3 +325,14 @@ def test_show_prints_the_splits_of_a_tree_with_every_gain_written_out(folder):
     assert "only one of" in run("show", model, "--splits", "--rules", check=2).stderr
     bayes = trained(folder, "weather", "play")
     assert "only with trees" in run("show", bayes, "--splits", check=2).stderr
+
+
+def test_show_prints_the_decisions_of_the_pruning_of_a_tree(folder):
+    options = ("--model", "tree", "--option", "pruning=pessimistic")
+    model = trained(folder, "tennis", "play", *options)
+    shown = run("show", model, "--pruning").stdout
+    assert "U(0, 3) = 1 - 0.25^(1/3) = 0.370039" in shown
+    assert "3.20282 > 2.11012: kept" in shown
+    assert json.loads(run("show", model, "--pruning", "--json").stdout)["value"] == 0
+    unpruned = trained(folder, "tennis", "play", "--model", "tree")
+    assert "not pruned" in run("show", unpruned, "--pruning", check=1).stderr

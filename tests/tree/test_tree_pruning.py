@@ -13,14 +13,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import brentq
-from scipy.stats import binom
+from scipy.stats import beta, binom
 from sklearn.model_selection import KFold
 
 import countwise
 from countwise import TreeClassifier, TreeRegressor, samples
 from countwise.errors import CountwiseError, OptionError
 from countwise.tree import pruning as _tree_pruning
-from countwise.tree.pruning import upper_error
+from countwise.tree.pruning import recorded_steps, upper_error
+from countwise.tree.working import upper_limit_formulas
 
 SEEDS = range(6)
 
@@ -448,3 +449,125 @@ def test_a_pruned_tree_with_a_branch_for_missing_values_is_saved_and_loaded(tmp_
     loaded = countwise.load(tmp_path / "tree.json")
     assert (model.tree_.missing[model.tree_.leaves] == -1).all()
     np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+
+
+# -- the report --------------------------------------------------------------------------------------------------
+
+
+def sections_of(report: Any) -> dict[str, Any]:
+    return {section.title.split(": ")[0]: section for section in report.sections[1:]}
+
+
+@pytest.mark.parametrize("confidence", [0.05, 0.25, 0.5])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_report_of_pessimistic_pruning_has_the_limits_of_the_beta_distribution(confidence, seed):
+    rng = np.random.default_rng(seed)
+    X = {f"x{j}": rng.integers(0, 3, 80).astype(str).astype(object) for j in range(4)}
+    y = np.where(rng.random(80) < 0.7, X["x0"], rng.integers(0, 2, 80).astype(str).astype(object))
+    model = TreeClassifier(pruning="pessimistic", confidence=confidence).fit(X, y)
+    full = TreeClassifier().fit(X, y)
+    report = model.pruning_report()
+    table = report.sections[0].table
+    assert table.n_rows == (full.tree_.attribute >= 0).sum() > 5
+    assert report.value == table["decision"].count("pruned")
+    for section, own in zip(report.sections[1:], table.rows()[-20:], strict=True):
+        node, rows, errors, leaf, subtree, decision = own
+        assert section.title.startswith(f"{node}: ")
+        assert leaf == pytest.approx(
+            rows * beta.ppf(1 - confidence, errors + 1, rows - errors) if errors < rows else rows
+        )
+        for _, leaves, n, wrong, estimate in section.table.rows():
+            if leaves == 1 and n:
+                assert estimate == pytest.approx(n * beta.ppf(1 - confidence, wrong + 1, n - wrong), rel=1e-9)
+        assert subtree == pytest.approx(sum(section.table["estimate"]), rel=1e-12)
+        assert sum(section.table["rows"]) == rows
+        assert decision == ("pruned" if leaf <= subtree * (1 + 1e-9) else "kept")
+        assert section.lines[-1].endswith(decision)
+
+
+def test_written_limits_have_the_probability_that_defines_them():
+    for errors, rows in ((0, 6), (1, 16), (2, 5), (3, 4), (1, 2)):
+        *_, last = upper_limit_formulas(errors, rows, 0.25)
+        body, result = last.split(" = ")[-2:]
+        assert eval(body.replace("·", "*").replace("^", "**")) == pytest.approx(float(result), rel=2e-5)
+    assert upper_limit_formulas(5, 14, 0.25) == ["U(5, 14) = 0.483513"]
+    assert upper_limit_formulas(0.5, 2.5, 0.25) == [f"U(0.5, 2.5) = {beta.ppf(0.75, 1.5, 2):.6g}"]
+    assert upper_limit_formulas(3, 3, 0.25) == ["U(3, 3) = 1"]
+
+
+def test_the_report_of_reduced_error_pruning_counts_held_out_rows(monkeypatch):
+    rng = np.random.default_rng(2)
+    X = {f"x{j}": rng.integers(0, 2, 200).astype(str).astype(object) for j in range(4)}
+    y = np.where(rng.random(200) < 0.7, X["x0"], rng.integers(0, 2, 200).astype(str).astype(object))
+    model, weights = held_out(monkeypatch, lambda: TreeClassifier(pruning="reduced_error").fit(X, y))
+    held = weights.astype(bool)
+    table = model.pruning_report().sections[0].table
+    root = dict(zip(table, table.rows()[-1], strict=True))
+    assert root["subtree"] == "all rows"
+    assert root["rows"] == held.sum()
+    values, counts = np.unique(y[~held], return_counts=True)
+    assert root["errors as a leaf"] == (y[held] != values[np.argmax(counts)]).sum()
+    asked = {name: column[held] for name, column in X.items()}
+    assert root["by its branches"] == (model.predict(asked) != y[held]).sum()  # the root was kept
+    assert table["decision"].count("pruned") == model.pruning_report().value > 0
+
+
+def test_the_report_of_cost_complexity_pruning_has_each_alpha():
+    penguins = samples.load("penguins")
+    for settings in ({"ccp_alpha": 0.01}, {}):
+        model = TreeClassifier("gini", nominal="subset", pruning="cost_complexity", **settings)
+        report = model.fit(penguins.frame, "species").pruning_report()
+        table = report.sections[0].table
+        assert np.unique(np.round(table["alpha"], 12)).tolist() == np.round(model.path_["alpha"][1:], 12).tolist()
+        assert table["decision"] == ["pruned" if a <= model.alpha_ else "kept" for a in table["alpha"]]
+        assert report.sections[-1].table == model.path_
+        for line, alpha in zip(report.sections[1].lines[1::2], table["alpha"][-20:], strict=True):
+            body, result = line.removeprefix("alpha = ").split(" = ")
+            assert float(result) == pytest.approx(alpha, rel=1e-5)
+            assert eval(body) == pytest.approx(alpha, abs=1e-5)
+
+
+@pytest.mark.parametrize("pruning", ["pessimistic", "reduced_error", "cost_complexity"])
+@pytest.mark.parametrize("target", ["class", "number"])
+def test_reports_of_every_kind_come_back_from_a_file(pruning, target, tmp_path):
+    if (pruning, target) == ("pessimistic", "number"):
+        return
+    penguins = samples.load("penguins")
+    frame = {name: penguins.frame[name] for name in ("species", "bill_length_mm", "island", "body_mass_g")}
+    kind, y = (TreeClassifier, "species") if target == "class" else (TreeRegressor, "body_mass_g")
+    frame = {
+        name: [x for x, m in zip(column, frame["body_mass_g"], strict=True) if m == m]
+        for name, column in frame.items()
+    }
+    model = kind(pruning=pruning, max_depth=4).fit(frame, y)
+    countwise.save(model, tmp_path / "m.json")
+    back = countwise.load(tmp_path / "m.json")
+    assert back.pruning_report().text(80) == model.pruning_report().text(80)
+    assert back.tables()["pruning"].n_rows > 2
+    assert hasattr(back, "path_") == (pruning == "cost_complexity")
+    assert "<b>" in model.pruning_report().html()
+
+
+def test_a_tree_without_pruning_has_no_report():
+    tennis = samples.load("tennis")
+    with pytest.raises(OptionError, match="not pruned"):
+        TreeClassifier().fit(tennis.frame, "play").pruning_report()
+    stump = TreeClassifier(pruning="pessimistic").fit({"x": [1, 1]}, ["a", "a"])
+    assert stump.pruning_report().notes == ("The tree is a single leaf.",)
+    older = TreeClassifier(pruning="pessimistic").fit(tennis.frame, "play")
+    older._pruning_steps = None
+    with pytest.raises(OptionError, match="no record"):
+        older.pruning_report()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [None, 3, [3], [[]], [["a"]], [["all rows", 14, 5, 6, 5, 3, 1, []]], [["all rows", "14", 5, 6, 5, 3, True, []]],
+     [["all rows", 14, 5, 1e999, 5, 3, True, []]], [["all rows", 14, 5, 6, 5, 3, True, [["x"]]]],
+     [["all rows", 14, 5, 6, 5, 3, True, 7]]],
+)  # fmt: skip
+def test_damaged_steps_of_a_file_are_refused(wrong):
+    with pytest.raises(ValueError, match="pruning"):
+        recorded_steps(wrong)
+    good = [["all rows", 14, 5, 6.5, 5, 3, True, [["wind = Weak", 8, 2, 3.0, 1]]]]
+    assert [step.to_list() for step in recorded_steps(good)] == good

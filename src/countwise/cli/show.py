@@ -30,6 +30,7 @@ _MOST = 200  # most tables to show
 @click.option("--sql", is_flag=True, help="Show a tree as an SQL expression.")
 @click.option("--splits", is_flag=True, help="Show the candidate splits of each node of a tree, with their gains.")
 @click.option("--steps", is_flag=True, help="Show each step of the search for the structure of a network.")
+@click.option("--pruning", is_flag=True, help="Show the decisions of the pruning of a tree.")
 @click.option("--svg", default=None, metavar="FILE", help="Write a drawing of a tree or a network.")
 @click.option(
     "--depth", default=None, type=click.IntRange(min=0), metavar="N", help="Largest depth to which a tree is shown."
@@ -46,6 +47,7 @@ def command(
     sql: bool,
     splits: bool,
     steps: bool,
+    pruning: bool,
     svg: str | None,
     depth: int | None,
     output: str | None,
@@ -73,16 +75,16 @@ def command(
     fitted = network_from(model) if model.lower().endswith(".bif") else load(model)
     word = KINDS[kind_of(fitted) or "Network"].word
     tree, network = word in ("tree", "regression-tree"), word in ("net", "network")
-    if not tree and (sql or splits or depth is not None or (rules and word != "rules")):
-        raise click.UsageError("--rules, --sql, --splits and --depth can be used only with trees.")
+    if not tree and (sql or splits or pruning or depth is not None or (rules and word != "rules")):
+        raise click.UsageError("--rules, --sql, --splits, --pruning and --depth can be used only with trees.")
     if steps and not network:
         raise click.UsageError("--steps can be used only with networks.")
-    if sum((rules, sql, splits, steps, svg is not None)) > 1:
-        raise click.UsageError("Use only one of --rules, --sql, --splits, --steps and --svg.")
+    if sum((rules, sql, splits, pruning, steps, svg is not None)) > 1:
+        raise click.UsageError("Use only one of --rules, --sql, --splits, --pruning, --steps and --svg.")
     if unsmoothed and (not attribute or not hasattr(fitted, "table")):
         raise click.UsageError("--unsmoothed needs ATTRIBUTE, and a model with a table for each attribute.")
     if output:
-        if as_json or rules or sql or splits or steps or svg or depth is not None or unsmoothed:
+        if as_json or rules or sql or splits or pruning or steps or svg or depth is not None or unsmoothed:
             raise click.UsageError("-o can be used only with MODEL and ATTRIBUTE; it writes tables.")
         refuse_same(output, [model])
         fitted.write_tables(output, attribute)
@@ -96,8 +98,8 @@ def command(
     elif tree or word == "rules":
         if attribute:
             raise click.UsageError("ATTRIBUTE cannot be used with trees and rules.")
-        if splits:
-            _show_working(fitted.split_report(max_depth=depth), as_json)
+        if splits or pruning:
+            _show_working(fitted.split_report(max_depth=depth) if splits else fitted.pruning_report(), as_json)
         else:
             _show_tree(fitted, as_json, rules, sql, depth, tree)
     else:

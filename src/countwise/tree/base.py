@@ -34,6 +34,7 @@ from countwise.errors import (
     printable,
 )
 from countwise.io.paths import is_paths
+from countwise.jsonfile import numbers
 from countwise.scoring.sql import choice_expression, choice_query
 from countwise.scoring.tree import chosen
 from countwise.sources import open_rows, open_whole
@@ -44,10 +45,10 @@ from countwise.tree.growth.grow_memory import MemoryTrainingSet
 from countwise.tree.growth.settings import check_growth_settings, growth_settings, range_rules
 from countwise.tree.latex import tree_latex
 from countwise.tree.nodes import Landing, Tree
-from countwise.tree.pruning import check_pruning, grown_and_pruned, needs_no_rows
+from countwise.tree.pruning import PruningStep, check_pruning, grown_and_pruned, needs_no_rows, recorded_steps
 from countwise.tree.rules import RuleSet, rules_of
 from countwise.tree.scoring import choices_of
-from countwise.tree.working import SplitWorking, TreeWorking, drawn
+from countwise.tree.working import SplitWorking, TreeWorking, drawn, pruning_account, pruning_table
 from countwise.working import Account, Grid
 from countwise.working.grid import shown
 from countwise.working.numbers import number
@@ -151,6 +152,7 @@ class TreeModel(FeatureModel):
     categorical_features: Any = None
 
     _best: NDArray[np.intp] = field(init=False)  # code of the most probable class of each node
+    _pruning_steps: tuple[PruningStep, ...] | None = field(init=False)
     _means: Floats = field(init=False)  # mean of each node of a regression tree
     _block = 1 << 15
 
@@ -187,6 +189,7 @@ class TreeModel(FeatureModel):
             "_label_type": data.label_type,
             "_features": data.features,
             **self._names(data.frame),
+            "_pruning_steps": (),
             **grown_and_pruned(self, data, settings),
         }
 
@@ -337,8 +340,8 @@ class TreeModel(FeatureModel):
         Returns
         -------
         dict of str to Grid
-            ``"rules"``: the rules of the tree; ``"importances"``: the attributes by importance; and, after
-            cost-complexity pruning, ``"path"``: the pruning path.
+            ``"rules"``: the rules of the tree; ``"importances"``: the attributes by importance; after pruning,
+            ``"pruning"``: the decisions; and, after cost-complexity pruning, ``"path"``: the pruning path.
 
         Examples
         --------
@@ -348,6 +351,8 @@ class TreeModel(FeatureModel):
         ['rules', 'importances']
         """
         found = {"rules": self.rules().table, "importances": self.importances()}
+        if self._pruning_steps:
+            found["pruning"] = pruning_table(self)
         return found | ({"path": self.path_} if hasattr(self, "path_") else {})
 
     def explain(self, X: Any, *, row: int = 0, rows: Any = None) -> Account:
@@ -467,6 +472,45 @@ class TreeModel(FeatureModel):
         self._check_fitted()
         check_number("max_depth", max_depth, 0, none=True, whole=True)
         return SplitWorking(self).account(max_depth)
+
+    def pruning_report(self) -> Account:
+        """Return each decision of the pruning, with its computation.
+
+        Returns
+        -------
+        Account
+            A table of the subtrees in the order in which they were decided, and a section for each decision. With
+            ``pruning="pessimistic"``: the errors of the node as a leaf and of its branches, their upper confidence
+            limits, and the sums that are compared. With ``"reduced_error"``: the errors on held-out rows. With
+            ``"cost_complexity"``: the cost of a leaf, α, from which each subtree is pruned, and the sequence of
+            trees. `value` is the number of subtrees that were replaced by a leaf.
+
+        Raises
+        ------
+        OptionError
+            If the tree was not pruned, or its file has no record of the pruning.
+
+        Examples
+        --------
+        >>> from countwise import TreeClassifier, samples
+        >>> tennis = samples.load("tennis")
+        >>> model = TreeClassifier(pruning="pessimistic", confidence=0.25).fit(tennis.frame, "play")
+        >>> print(model.pruning_report().sections[1].text(80))
+        outlook = Sunny: 5 rows, 2 errors as a leaf
+          branch             leaves  rows  errors  estimate
+          humidity = High         1     3       0   1.11012
+          humidity = Normal       1     2       0   1
+          U(2, 5) = 0.640564
+          (1 - 0.640564)^5 + 5·0.640564·(1 - 0.640564)^4
+              + 10·0.640564^2·(1 - 0.640564)^3 = 0.25
+          U(0, 3) = 1 - 0.25^(1/3) = 0.370039
+          U(0, 2) = 1 - 0.25^(1/2) = 0.5
+          leaf = 5·U(2, 5) = 3.20282
+          branches = 3·U(0, 3) + 2·U(0, 2) = 1.11012 + 1 = 2.11012
+          3.20282 > 2.11012: kept
+        """
+        self._check_fitted()
+        return pruning_account(self)
 
     @property
     def feature_importances_(self) -> Floats:
@@ -737,8 +781,13 @@ class TreeModel(FeatureModel):
     # -- model files -----------------------------------------------------------------
 
     def _state(self) -> dict[str, Any]:
-        """Return the tree as plain data."""
-        return {"tree": self.tree_.to_dict()}
+        """Return the tree and its pruning as plain data."""
+        found: dict[str, Any] = {"tree": self.tree_.to_dict()}
+        if self.pruning is not None and self._pruning_steps is not None:
+            found["pruning"] = [step.to_list() for step in self._pruning_steps]
+        if hasattr(self, "path_"):
+            found |= {"path": dict(self.path_), "alpha": self.alpha_}
+        return found
 
     def _revive(self, state: Mapping[str, Any]) -> None:
         """Restore the tree from plain data."""
@@ -753,4 +802,10 @@ class TreeModel(FeatureModel):
             a = self._features[self.tree_.attribute[k]].attribute
             if groups[k] != (len(a.values) + 2 if isinstance(a, Nominal) else 0):
                 raise ValueError(f"the test of node {k} does not suit {a.name!r}")
+        self._pruning_steps = recorded_steps(state["pruning"]) if "pruning" in state else None
+        if "path" in state:
+            path = {str(name): numbers(x, "the pruning path", (None,)).tolist() for name, x in state["path"].items()}
+            if len({len(column) for column in path.values()}) > 1:
+                raise ValueError("the columns of the pruning path differ in length")
+            self.path_, self.alpha_ = Grid(path), float(numbers([state["alpha"]], "alpha", (1,), least=0)[0])
         self._derive()

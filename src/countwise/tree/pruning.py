@@ -1,9 +1,10 @@
-"""Pruning: pessimistic (C4.5), reduced-error and cost-complexity (CART)."""
+"""Pruning: pessimistic (C4.5), reduced-error and cost-complexity (CART), with a record of each decision."""
 
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from countwise import progress
 from countwise._typing import Flags, Floats, Indices
 from countwise.errors import OptionError, TableError, did_you_mean, listed
 from countwise.splits import by_content, splits_of
+from countwise.tree.conditions import condition_of, conditions_to
+from countwise.tree.features import Feature
 from countwise.tree.growth.builder import TrainingSet
 from countwise.tree.growth.criteria import Criterion
 from countwise.tree.growth.grow_memory import MemoryTrainingSet
@@ -21,16 +24,80 @@ from countwise.tree.nodes import Tree
 from countwise.working import Grid
 
 __all__ = [
+    "MOST_STEPS",
+    "PrunedBranch",
+    "PruningStep",
     "between",
     "check_pruning",
     "grown_and_pruned",
     "held_out_weights",
     "needs_no_rows",
     "prune_pessimistically",
+    "recorded_steps",
     "upper_error",
 ]
 
 _METHODS = ("pessimistic", "reduced_error", "cost_complexity")
+MOST_STEPS = 100  # decisions that are recorded: those near the root
+
+
+@dataclass(frozen=True, slots=True)
+class PrunedBranch:
+    """Branch of a subtree that may be pruned: a leaf, or a subtree that was kept."""
+
+    condition: str
+    rows: float
+    errors: float  # of the branch, without any correction
+    estimate: float  # upper limit of the errors (pessimistic), or the errors themselves
+    leaves: int
+
+
+@dataclass(frozen=True, slots=True)
+class PruningStep:
+    """Decision about one subtree: the node as a leaf against its branches.
+
+    For cost-complexity pruning, the estimates are impurities times the fraction of the rows.
+    """
+
+    node: str  # the conditions on the path to the node
+    rows: float
+    errors: float  # as a leaf
+    leaf: float  # estimate as a leaf
+    subtree: float  # sum of the estimates of the branches
+    leaves: int  # leaves of the subtree
+    pruned: bool
+    branches: tuple[PrunedBranch, ...] = ()
+
+    @property
+    def alpha(self) -> float:
+        """Increase of the estimate for each leaf that pruning removes."""
+        return max(self.leaf - self.subtree, 0.0) / max(self.leaves - 1, 1)
+
+    def to_list(self) -> list[Any]:
+        """Return the step as plain data, for the model file."""
+        return [*astuple(self)[:-1], [list(astuple(branch)) for branch in self.branches]]
+
+
+def recorded_steps(data: Any) -> tuple[PruningStep, ...]:
+    """Return the steps that a model file holds; raise ValueError for anything else."""
+    kinds = (str, float, float, float, float, int, bool)
+
+    def checked(values: Any, kinds: Sequence[type]) -> list[Any]:
+        suits = isinstance(values, list) and len(values) == len(kinds)
+        for value, kind in zip(values if suits else [None], kinds, strict=False):
+            number = type(value) in (int, float) and -1e300 < value < 1e300
+            if not (number if kind is float else type(value) is kind):
+                raise ValueError("a step of the pruning is damaged")
+        return list(values)
+
+    if not isinstance(data, list) or not all(isinstance(one, list) and one for one in data):
+        raise ValueError("the steps of the pruning are no list")
+    found = []
+    for *own, branches in data:
+        every = branches if isinstance(branches, list) else [None]
+        parts = tuple(PrunedBranch(*checked(one, (str, float, float, float, int))) for one in every)
+        found.append(replace(PruningStep(*checked(own, kinds)), branches=parts))
+    return tuple(found)
 
 
 def upper_error(errors: Floats, n: Floats, confidence: float) -> Floats:
@@ -58,12 +125,21 @@ def upper_error(errors: Floats, n: Floats, confidence: float) -> Floats:
 
 def prune_pessimistically(tree: Tree, confidence: float) -> Tree:
     """Prune a decision tree by pessimistic training errors (C4.5)."""
+    cut, _ = cut_by_errors(tree, upper_error(*_training_errors(tree), confidence))
+    return tree.without(cut) if cut.any() else tree
+
+
+def _training_errors(tree: Tree) -> tuple[Floats, Floats]:
+    """Return the training errors of each node as a leaf, and its rows."""
     n = tree.cells.sum(axis=1)
-    return prune_by_errors(tree, upper_error(n - tree.cells.max(axis=1, initial=0.0), n, confidence))
+    return n - tree.cells.max(axis=1, initial=0.0), n
 
 
-def prune_by_errors(tree: Tree, errors: Floats) -> Tree:
-    """Prune bottom up: a node becomes a leaf if this does not increase the total errors of the leaves below it."""
+def cut_by_errors(tree: Tree, errors: Floats) -> tuple[Flags, Floats]:
+    """Decide bottom up: a node becomes a leaf if this does not increase the total errors of the leaves below it.
+
+    Returns a mask of the nodes that become leaves, and the total of each node afterwards.
+    """
     below = np.where(tree.attribute < 0, errors, 0.0)
     cut = np.zeros(len(tree), dtype=bool)
     for k in range(len(tree) - 1, -1, -1):  # children follow their parents
@@ -72,11 +148,48 @@ def prune_by_errors(tree: Tree, errors: Floats) -> Tree:
             below[k] = errors[k]
         if k:
             below[tree.parent[k]] += below[k]
-    return tree.without(cut) if cut.any() else tree
+    return cut, below
+
+
+def _pruned(
+    tree: Tree, features: Sequence[Feature], errors: Floats, rows: Floats, estimates: Floats
+) -> dict[str, Any]:
+    """Prune a tree by estimates of the errors; return the tree and the steps."""
+    cut, below = cut_by_errors(tree, estimates)
+    leaf = cut | (tree.attribute < 0)
+    wrong, leaves = np.where(leaf, errors, 0.0), leaf.astype(np.int64)
+    for k in range(len(tree) - 1, 0, -1):
+        if not leaf[tree.parent[k]]:
+            wrong[tree.parent[k]] += wrong[k]
+            leaves[tree.parent[k]] += leaves[k]
+
+    def step(k: int) -> PruningStep:
+        parts = [
+            PrunedBranch(
+                str(condition_of(tree, features, c)), float(rows[c]), float(wrong[c]), float(below[c]), int(leaves[c])
+            )
+            for c in tree.children_of(k)
+        ]
+        total, n = sum(part.estimate for part in parts), sum(part.leaves for part in parts)
+        own = float(rows[k]), float(errors[k]), float(estimates[k])
+        return PruningStep(_path_to(tree, features, k), *own, total, n, bool(cut[k]), tuple(parts))
+
+    inner = np.flatnonzero(tree.attribute >= 0)[:MOST_STEPS]
+    steps = tuple(step(k) for k in reversed(inner.tolist()))
+    return {"tree_": tree.without(cut) if cut.any() else tree, "_pruning_steps": steps}
+
+
+def _path_to(tree: Tree, features: Sequence[Feature], k: int) -> str:
+    return " and ".join(map(str, conditions_to(tree, features, k))) or "all rows"
 
 
 def _errors(tree: Tree, data: MemoryTrainingSet, numeric: bool) -> Floats:
     """Return the errors that each node would make as a leaf on the rows that pass it, weighted (or squared)."""
+    return _errors_and_rows(tree, data, numeric)[0]
+
+
+def _errors_and_rows(tree: Tree, data: MemoryTrainingSet, numeric: bool) -> Floats:
+    """Return the errors of each node as a leaf, and the weight of the rows that pass it: (2, nodes)."""
     landing = tree.land(data.columns, data.n_rows, tree.weights(numeric))
     cells = tree.predicting_cells(numeric)
     predicted = cells[:, 1] if numeric else np.argmax(cells, axis=1)
@@ -85,15 +198,16 @@ def _errors(tree: Tree, data: MemoryTrainingSet, numeric: bool) -> Floats:
     w = np.ones(len(rows)) if landing.fractions is None else landing.fractions.copy()
     w = w if data.weights is None else w * data.weights[rows]
     y = data.y[rows]
-    errors = np.zeros(len(tree))
+    found = np.zeros((2, len(tree)))
     moving = np.arange(len(node))
     while len(moving):
         here = node[moving]
         wrong = (y[moving] - predicted[here]) ** 2 if numeric else (y[moving] != predicted[here]).astype(np.float64)
-        np.add.at(errors, here, w[moving] * wrong)
+        np.add.at(found[0], here, w[moving] * wrong)
+        np.add.at(found[1], here, w[moving])
         node[moving] = tree.parent[here]
         moving = moving[node[moving] >= 0]
-    return errors
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,6 +218,8 @@ class Path:
     impurities: Floats  # (steps,): mean impurity of the leaves of each tree, weighted by rows
     leaves: Indices  # (steps,): number of leaves of each tree
     pruned_at: Floats  # (nodes,): alpha at which a node becomes a leaf; infinite for leaves of the full tree
+    links: list[tuple[int, float, float, int]]  # pruned nodes in order: R(t), R(T_t) and leaves of T_t at that moment
+    numeric: bool  # whether the target is numeric
 
 
 def _complexity_path(tree: Tree, criterion: Criterion) -> Path:
@@ -131,13 +247,14 @@ def _complexity_path(tree: Tree, criterion: Criterion) -> Path:
     pruned_at = np.full(len(tree), np.inf)
     gone = np.zeros(len(tree), dtype=bool)
     alphas, impurities, counts = [0.0], [float(below[0])], [int(leaves[0])]
-    alpha = 0.0
+    alpha, links = 0.0, []
     while waiting:
         g, k = heapq.heappop(waiting)
         if gone[k] or np.isfinite(pruned_at[k]) or g != link(k):
             continue  # already pruned, or an outdated entry
         alpha = max(alpha, g)
         _cut_off(tree, k, alpha, pruned_at, gone)
+        links.append((k, float(risk[k]), float(below[k]), int(leaves[k])))
         lost, fewer = float(risk[k] - below[k]), int(leaves[k]) - 1
         at = k
         while at >= 0:
@@ -152,7 +269,7 @@ def _complexity_path(tree: Tree, criterion: Criterion) -> Path:
             alphas.append(alpha)
             impurities.append(float(below[0]))
             counts.append(int(leaves[0]))
-    return Path(np.array(alphas), np.array(impurities), np.array(counts), pruned_at)
+    return Path(np.array(alphas), np.array(impurities), np.array(counts), pruned_at, links, criterion.numeric)
 
 
 def _cut_off(tree: Tree, k: int, alpha: float, pruned_at: Floats, gone: Flags) -> None:
@@ -187,28 +304,39 @@ def grown_and_pruned(model: Any, data: TrainingSet, settings: GrowthSettings) ->
         return {"tree_": data.grow(settings)}
     if model.pruning == "pessimistic":
         confidence = between("confidence", model.confidence, 0.5, closed=True)
-        return {"tree_": prune_pessimistically(data.grow(settings), confidence)}
+        tree = data.grow(settings)
+        errors, rows = _training_errors(tree)
+        return _pruned(tree, data.features, errors, rows, upper_error(errors, rows, confidence))
     if needs_no_rows(model):
         alpha = model.ccp_alpha
         if not isinstance(alpha, int | float | np.number) or isinstance(alpha, bool) or not alpha >= 0:
             raise OptionError(f"ccp_alpha must be a number >= 0, 'cv' or 'one_se', not {alpha!r}.")
         tree = data.grow(settings)
-        return _cut_at(tree, _complexity_path(tree, settings.criterion), float(alpha), {})
+        return _cut_at(tree, data.features, _complexity_path(tree, settings.criterion), float(alpha), {})
     assert isinstance(data, MemoryTrainingSet)  # noqa: S101 - other training sets are refused earlier
     if model.pruning == "cost_complexity":
         return _by_complexity(model, data, settings)
     fraction = between("validation_fraction", model.validation_fraction, 1.0)
     held = held_out_weights(data, fraction, model.random_state)
     tree = data.weighed(data.own_weights - held).grow(settings)
-    return {"tree_": prune_by_errors(tree, _errors(tree, data.weighed(held), settings.criterion.numeric))}
+    errors, rows = _errors_and_rows(tree, data.weighed(held), settings.criterion.numeric)
+    return _pruned(tree, data.features, errors, rows, errors)
 
 
-def _cut_at(tree: Tree, path: Path, alpha: float, more: dict[str, Any]) -> dict[str, Any]:
-    """Return the tree pruned at one alpha, and the pruning path."""
+def _cut_at(
+    tree: Tree, features: Sequence[Feature], path: Path, alpha: float, more: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the tree pruned at one alpha, the pruning path and its steps."""
     table = {"alpha": path.alphas, "leaves": path.leaves, "impurity": path.impurities, **more}
     cut = path.pruned_at <= alpha * (1 + 1e-12)
     grid = Grid({name: np.asarray(column).tolist() for name, column in table.items()})
-    return {"tree_": tree.without(cut) if cut.any() else tree, "alpha_": alpha, "path_": grid}
+    weights = tree.cells[:, 0] if path.numeric else tree.cells.sum(axis=1)
+    steps = tuple(
+        PruningStep(_path_to(tree, features, k), float(weights[k]), 0.0, risk, below, leaves, bool(cut[k]))
+        for k, risk, below, leaves in path.links[-MOST_STEPS:]
+    )
+    pruned = tree.without(cut) if cut.any() else tree
+    return {"tree_": pruned, "alpha_": alpha, "path_": grid, "_pruning_steps": steps}
 
 
 def between(name: str, value: Any, most: float, *, closed: bool = False) -> float:
@@ -257,7 +385,7 @@ def _by_complexity(model: Any, data: MemoryTrainingSet, settings: GrowthSettings
     limit = error[best] + (standard_error[best] if model.ccp_alpha == "one_se" else 0.0)
     chosen = int(np.flatnonzero(error <= limit * (1 + 1e-12) + 1e-300)[-1])  # ties go to the smallest tree
     more = {"held-out error": error, "standard error": standard_error}
-    return _cut_at(tree, path, float(path.alphas[chosen]), more)
+    return _cut_at(tree, data.features, path, float(path.alphas[chosen]), more)
 
 
 def _held_out_errors(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from countwise.base.model import row_numbers_section
 from countwise.data.table import Table
 from countwise.distributions import smoothing_of
+from countwise.errors import OptionError
 from countwise.measures import (
     entropy,
     entropy_formula,
@@ -25,12 +27,14 @@ from countwise.tree.features import Feature, columns_of
 from countwise.tree.growth.criteria import Criterion
 from countwise.tree.growth.settings import growth_settings
 from countwise.tree.nodes import Landing, Tree, first_best
+from countwise.tree.pruning import MOST_STEPS, PruningStep, upper_error
 from countwise.working import Account, Formula, Grid, Section
 from countwise.working.numbers import cell, number, percent
 
-__all__ = ["SplitWorking", "TreeWorking", "drawn"]
+__all__ = ["SplitWorking", "TreeWorking", "drawn", "pruning_account", "pruning_table", "upper_limit_formulas"]
 
 _MOST_NODES, _MOST_CANDIDATES, _MOST_LEAVES, _MOST_CLASSES = 20, 15, 20, 6
+_MOST_ERRORS = 3  # errors up to which the binomial sum of an upper limit is written out
 _MOST_INDENTATION = 10_000_000  # characters of indentation in a drawing, over all lines
 _REDUCTIONS = {"sd": "SD reduction", "variance": "variance reduction"}
 _STRATEGIES = {"multiway": "each value", "one_vs_rest": "one against the rest", "subset": "two groups"}
@@ -362,3 +366,125 @@ class TreeWorking(SplitWorking):
         if smoothed != "unsmoothed":
             lines.append(f"P is smoothed: {smoothed}")
         return Section("Leaves" if several else "Leaf", Grid(table), tuple(lines))
+
+
+# -- pruning -------------------------------------------------------------------------
+
+
+def pruning_table(model: Any) -> Grid:
+    """Return the decisions of the pruning of a tree, in the order in which they were made."""
+    steps: Sequence[PruningStep] = model._pruning_steps
+    table: dict[str, list[Any]] = {"subtree": [s.node for s in steps], "rows": [s.rows for s in steps]}
+    if model.pruning == "cost_complexity":
+        table |= {"leaves": [s.leaves for s in steps], "alpha": [s.alpha for s in steps]}
+    elif model.pruning == "pessimistic":
+        table |= {"errors": [s.errors for s in steps], "as a leaf": [s.leaf for s in steps]}
+        table |= {"by its branches": [s.subtree for s in steps]}
+    else:
+        what = "squared errors" if model._numbers else "errors"
+        table |= {f"{what} as a leaf": [s.leaf for s in steps], "by its branches": [s.subtree for s in steps]}
+    return Grid(table | {"decision": [_decision(s) for s in steps]})
+
+
+def _decision(step: PruningStep) -> str:
+    return "pruned" if step.pruned else "kept"
+
+
+def pruning_account(model: Any) -> Account:
+    """Return the report of the pruning of a tree: all decisions, and the computation of those near the root."""
+    steps: Sequence[PruningStep] | None = model._pruning_steps
+    if model.pruning is None:
+        raise OptionError("The tree was not pruned.", hint="set pruning='pessimistic' and call fit again.")
+    if steps is None:
+        raise OptionError("The model file has no record of the pruning.", hint="fit the model again.")
+    n_pruned = sum(step.pruned for step in steps)
+    method = {
+        "pessimistic": f"pessimistic pruning with CF = {number(float(getattr(model, 'confidence', 0)))}",
+        "reduced_error": "reduced-error pruning",
+        "cost_complexity": f"cost-complexity pruning with alpha = {number(float(getattr(model, 'alpha_', 0)))}",
+    }[model.pruning]
+    answer = f"{model.target_.name}: {method} replaces {n_pruned} of {len(steps)} subtrees by a leaf"
+    if not steps:
+        return Account(answer, 0.0, (), ("The tree is a single leaf.",))
+    notes, sections = [_MEANING[model.pruning]], [Section("Subtrees, from the bottom up", pruning_table(model))]
+    shown = steps[-_MOST_NODES:]
+    if len(steps) == MOST_STEPS:
+        notes.append(f"Only the {MOST_STEPS} subtrees nearest to the root are recorded.")
+    if len(shown) < len(steps):
+        notes.append(f"{len(steps) - len(shown)} computations further down are not shown.")
+    if model.pruning == "cost_complexity":
+        lines = tuple(line for i, step in enumerate(shown, len(steps) - len(shown) + 1) for line in _link(i, step))
+        sections += [Section("The weakest link of each step", Grid({}), lines), Section("Trees", model.path_)]
+    else:
+        written: set[tuple[float, float]] = set()
+        sections += [_comparison(step, model, written) for step in shown]
+    return Account(answer, float(n_pruned), tuple(sections), tuple(notes))
+
+
+_MEANING = {
+    "pessimistic": "U(e, n) is the error rate at which at most e errors in n rows have probability CF, the quantile "
+    "1 - CF of Beta(e + 1, n - e). A subtree is pruned if n·U(e, n) of the leaf is at most the sum of its branches.",
+    "reduced_error": "Rows and errors are those of the held-out rows. A subtree is pruned if the leaf does not have "
+    "more errors than its branches.",
+    "cost_complexity": "R(t) is the impurity of a node as a leaf times its fraction of the rows, R(T) the sum of R "
+    "over the leaves of its subtree T. A subtree is pruned if its alpha = (R(t) - R(T))/(leaves - 1) is at most the "
+    "alpha used.",
+}
+
+
+def _link(i: int, step: PruningStep) -> tuple[str, Formula]:
+    leaf, subtree = number(step.leaf), number(step.subtree)
+    formula = f"alpha = ({leaf} - {subtree})/({step.leaves} - 1) = {number(step.alpha)}"
+    return f"{i}. {step.node}: {_decision(step)}", Formula(formula)
+
+
+def _comparison(step: PruningStep, model: Any, written: set[tuple[float, float]]) -> Section:
+    """Return the branches of a subtree, and the estimates of the errors that decide about it."""
+    pessimistic, every = model.pruning == "pessimistic", step.branches
+    what = "squared errors" if model._numbers else "errors"
+    table: dict[str, list[Any]] = {
+        "branch": [part.condition for part in every],
+        "leaves": [part.leaves for part in every],
+        "rows": [part.rows for part in every],
+        what: [part.errors for part in every],
+    }
+    lines: list[str] = []
+    if pessimistic:
+        table["estimate"] = [part.estimate for part in every]
+        pairs = [(step.errors, step.rows), *((p.errors, p.rows) for p in every if p.leaves == 1 and p.rows > 0)]
+        for errors, rows in dict.fromkeys(pairs):
+            if (errors, rows) not in written:
+                written.add((errors, rows))
+                lines += upper_limit_formulas(errors, rows, float(model.confidence))
+        lines.append(Formula(f"leaf = {_limit(step.errors, step.rows)} = {number(step.leaf)}"))
+        known = [part for part in every if part.rows > 0]
+        terms = [_limit(p.errors, p.rows) if p.leaves == 1 else number(p.estimate) for p in known]
+        sums = " + ".join(number(part.estimate) for part in known)
+        total = [" + ".join(terms), sums, number(step.subtree)]
+        lines.append(Formula(" = ".join(["branches", *dict.fromkeys(total)])))
+    sign = "<=" if step.pruned else ">"
+    lines.append(f"{number(step.leaf)} {sign} {number(step.subtree)}: {_decision(step)}")
+    texts = (f"{number(x)} {word}" for x, word in ((step.rows, "rows"), (step.errors, what)))
+    many = [text.removesuffix("s") if text.startswith("1 ") else text for text in texts]
+    return Section(f"{step.node}: {', '.join(many)} as a leaf", Grid(table), tuple(lines))
+
+
+def _limit(errors: float, rows: float) -> str:
+    return f"{number(rows)}·U({number(errors)}, {number(rows)})"
+
+
+def upper_limit_formulas(errors: float, rows: float, confidence: float) -> list[Formula]:
+    """Return the upper limit of an error rate, and the probability that it has by definition, written out."""
+    limit = float(upper_error(np.array([errors]), np.array([rows]), confidence)[0]) / rows
+    name, cf, u = f"U({number(errors)}, {number(rows)})", number(confidence), number(limit)
+    if errors <= 0:
+        return [Formula(f"{name} = 1 - {cf}^(1/{number(rows)}) = {u}")]
+    if errors >= rows or errors != int(errors) or rows != int(rows) or errors > _MOST_ERRORS:
+        return [Formula(f"{name} = {u}")]
+    n = int(rows)
+    terms = [f"(1 - {u})^{n}"]
+    for k in range(1, int(errors) + 1):
+        power = "" if k == 1 else f"^{k}"
+        rest = "" if n - k == 0 else f"·(1 - {u})" if n - k == 1 else f"·(1 - {u})^{n - k}"
+        terms.append(f"{math.comb(n, k)}·{u}{power}{rest}")
+    return [Formula(f"{name} = {u}"), Formula(f"{' + '.join(terms)} = {cf}")]

@@ -70,7 +70,8 @@ class Section:
         table = self.table.text(room) if self.table.n_rows else ""
         lines = self.lines if room is None else [part for line in self.lines for part in _folded(line, room)]
         body = [*(table.split("\n") if table else []), *lines]
-        return "\n".join([self.title, *(f"  {line}".rstrip() for line in body)])
+        title = [self.title] if width is None else _folded(self.title, max(int(width), 1))
+        return "\n".join([*title, *(f"  {line}".rstrip() for line in body)])
 
     def __str__(self) -> str:
         return self.text()
