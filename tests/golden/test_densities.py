@@ -94,7 +94,7 @@ def test_a_discriminants_working_writes_the_quadratic_form_out(name):
     model = model_of(case)
     working = model.explain([case["row"]])
     assert working.latex()
-    assert working.html().count("<h4>") == (4 if model.covariance == "shared" else 5)
+    assert working.html().count("<h4>") == (7 if model.covariance == "shared" else 9)
     for c, label in enumerate(working.classes):
         section = next(s for s in working.sections if s.title.startswith(f"play = {label}"))
         square = sum(section.table["product"])

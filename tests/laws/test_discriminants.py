@@ -415,7 +415,9 @@ def test_the_working_is_the_answer_and_its_columns_add_up(name, gaps, data):
         np.testing.assert_allclose(learned.log_prior_ + logs.sum(axis=0), joint, rtol=1e-9, atol=1e-9)
         if not working.sections:
             continue
-        *forms, last = [s for s in working.sections if not s.title.startswith("Covariance")]
+        forms, last = [s for s in working.sections if s.title.endswith(": density of the row")], working.sections[-1]
+        scores = next(s.table for s in working.sections if s.title == "Score of each class")
+        np.testing.assert_allclose(scores["score"], [joint[working.classes.index(c)] for c in scores[""]], rtol=1e-12)
         odds = [float(cell) for cell in last.table["log-odds"]]
         # cells are written to three places: each may be off by half of the last
         assert abs(sum(odds[:-1]) - odds[-1]) <= 0.0005 * len(odds) + 1e-9

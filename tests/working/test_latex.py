@@ -87,6 +87,9 @@ def _workings() -> dict[str, str]:
     for name in ("naive Bayes", "tree", "rules", "network"):
         found[f"{name}, rows"] = learners[name].fit(tennis.frame, "play").explain(tennis.X, rows=tennis.frame)
     found["Parzen"] = cw.ParzenClassifier().fit(numbers, penguins.y).explain(numbers, row=0)
+    for covariance in ("shared", "own"):
+        model = cw.DiscriminantClassifier(covariance).fit(numbers, penguins.y)
+        found[f"discriminant, {covariance}"] = model.explain(numbers, row=0)
     loan = samples.load("loan")
     counts = cw.NaiveBayesClassifier(types={"job_years": "count"}).fit(loan.X, loan.y)
     found["densities"] = counts.explain(loan.X, row=0, densities=True)

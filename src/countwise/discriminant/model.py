@@ -227,7 +227,7 @@ class DiscriminantClassifier(GenerativeClassifier):
     def _sections(self, table: Table, working: Working) -> list[Section]:
         if isinstance(self._density, DiagonalNormal):
             return []
-        return sections_of(self._density, table[self.terms_[0].key], working)
+        return sections_of(self._density, table[self.terms_[0].key], working, self.divisor)
 
     def _steps(self, table: Table, one: Frame) -> Any:
         steps, notes = super()._steps(table, one)

@@ -8,7 +8,8 @@ import numpy as np
 
 from countwise._typing import Floats
 from countwise.discriminant.density import Marginal, MultivariateNormal
-from countwise.working import Grid, Section, Working
+from countwise.working import Formula, Grid, Section, Working
+from countwise.working.grid import Matrix
 from countwise.working.numbers import number, precise, probability, signed
 from countwise.working.text import columns as classes_shown
 
@@ -18,8 +19,8 @@ _MOST = 12  # most columns that are listed one by one
 _MOST_SQUARE = 5  # most columns for which the covariance is shown
 
 
-def sections_of(density: MultivariateNormal, column: Any, working: Working) -> list[Section]:
-    """Return sections with (x - μ)' Σ⁻¹ (x - μ) of each class, and the log-odds of the prediction, by column."""
+def sections_of(density: MultivariateNormal, column: Any, working: Working, divisor: str) -> list[Section]:
+    """Return sections from the means and the covariance to the score of each class and the log-odds by column."""
     x = density.row(column)
     known = ~np.isnan(x)
     if not known.any():
@@ -28,9 +29,11 @@ def sections_of(density: MultivariateNormal, column: Any, working: Working) -> l
         return []
     marginal = density.marginal(known)
     names = [name for name, is_known in zip(density.names, known, strict=True) if is_known]
-    found = _covariances(density, known, names, working) if len(names) <= _MOST_SQUARE else []
+    found = [_means(density, marginal, names, working)]
+    found += _covariances(density, known, names, working, divisor) if len(names) <= _MOST_SQUARE else []
     found += [_form(marginal, x[known], names, working, c) for c in classes_shown(working)]
     if len(working.classes) > 1:
+        found.append(_scores(working))
         found.append(_contributions(marginal, x[known], names, working))
     return found
 
@@ -63,8 +66,8 @@ def _form(marginal: Marginal, x: Floats, names: list[str], working: Working, c: 
     log = float(marginal.log_norm[k]) - square / 2
     determinant = probability(float(marginal.log_det[k]))
     lines = (
-        f"(x - μ)' Σ⁻¹ (x - μ) = {number(square)}, |Σ| = {determinant}",
-        f"f = exp(-{number(square)} / 2) / √((2π)^{d} · {determinant}) = {probability(log)}",
+        Formula(f"(x - μ)' Σ⁻¹ (x - μ) = {number(square)}, |Σ| = {determinant}"),
+        Formula(f"f = exp(-{number(square)}/2)/√((2π)^{d}·{determinant}) = {probability(log)}"),
     )
     return Section(f"{working.target} = {working.classes[c]}: density of the row", Grid(table), lines)
 
@@ -75,21 +78,57 @@ def _beside(value: float, difference: float) -> float | str:
     return value if text == number(value) else text
 
 
-def _covariances(density: MultivariateNormal, known: Any, names: list[str], working: Working) -> list[Section]:
+def _means(density: MultivariateNormal, marginal: Marginal, names: list[str], working: Working) -> Section:
+    """Return the section with the mean of each class, and its number of rows."""
+    listed = _largest(np.abs(marginal.mean).max(axis=0))
+    table: dict[str, list[Any]] = {"": [*(names[j] for j in listed), "rows"]}
+    for c in classes_shown(working):
+        table[f"μ {working.classes[c]}"] = [*marginal.mean[c][listed].tolist(), float(density.n[c])]
+    return Section("Means", Grid(table))
+
+
+def _covariances(
+    density: MultivariateNormal, known: Any, names: list[str], working: Working, divisor: str
+) -> list[Section]:
     """Return sections with the covariance of the known columns and its inverse, of all classes or of each."""
     place = np.flatnonzero(known)
     marginal = density.marginal(known)
     found = []
     for c in [0] if density.shared else classes_shown(working):
         sigma = (density.covariance if density.shared else density.covariance[c])[np.ix_(place, place)]
-        table: dict[str, list[Any]] = {"Σ": names}
-        table |= {name: sigma[:, j].tolist() for j, name in enumerate(names)}
-        table |= {" ": [""] * len(names), "Σ⁻¹": names}
-        table |= {f"{name} ": marginal.precision[c][:, j].tolist() for j, name in enumerate(names)}
-        whose = "" if density.shared else f" of {working.target} = {working.classes[c]}"
-        title = f"Covariance{whose or ', pooled over all classes'}"
-        found.append(Section(title, Grid(table)))
+        whose = ", pooled over all classes" if density.shared else f" of {working.target} = {working.classes[c]}"
+        lines: tuple[str, ...] = ()
+        if not density.n_iter and not np.any(density.shrinkage):
+            n, k = (float(density.n.sum()), len(density.n)) if density.shared else (float(density.n[c]), 1)
+            below = f"({number(n)} - {k})" if divisor == "n-1" else number(n)
+            lines = (Formula(f"Σ = 1/{below}·Σ (x - μ)(x - μ)ᵀ"),)
+        found.append(Section(f"Covariance{whose}", Matrix("Σ", names, sigma), lines))
+        determinant = Formula(f"|Σ| = {probability(float(marginal.log_det[c]))}")
+        found.append(
+            Section(f"Inverse covariance{whose}", Matrix("Σ⁻¹", names, marginal.precision[c]), (determinant,))
+        )
     return found
+
+
+def _scores(working: Working) -> Section:
+    """Return the section with log prior, log density and score of each class, and the posterior from the scores."""
+    classes = classes_shown(working)
+    logs = [working.log_joint[c] for c in classes]
+    prior = [working.prior.factors[c].log for c in classes]
+    table: dict[str, list[Any]] = {
+        "": [str(working.classes[c]) for c in classes],
+        f"log P({working.target})": prior,
+        "log f": [log - own if np.isfinite(own) else float("nan") for log, own in zip(logs, prior, strict=True)],
+        "score": logs,
+        "posterior": [working.posterior[c] for c in classes],
+    }
+    lines = [f"score = log P({working.target}) + log f"]
+    if len(classes) == len(working.classes) and np.isfinite(logs).all():
+        best = working.log_joint[working.chosen]
+        powers = [f"exp({number(log - best)})" for log in logs]
+        posterior = number(working.posterior[working.chosen])
+        lines.append(Formula(f"P(prediction | x) = exp(0)/({' + '.join(powers)}) = {posterior}"))
+    return Section("Score of each class", Grid(table), tuple(lines))
 
 
 def _contributions(marginal: Marginal, x: Floats, names: list[str], working: Working) -> Section:

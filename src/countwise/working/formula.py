@@ -155,6 +155,8 @@ class _Reader:
 
     def _named(self, text: str) -> Part:
         """Read a name of one or more words, and the bracket with its arguments."""
+        if text == "Σ" and self._ends_here():
+            return Part(r"\Sigma", 1)
         words = [text]
         while (
             text not in _SYMBOLS
@@ -177,6 +179,11 @@ class _Reader:
             brackets = rf"\left({latex}\right)" if tall else f"({latex})"
             return Part(name.latex + brackets, name.width + 2 + width_of(inside))
         return name
+
+    def _ends_here(self) -> bool:
+        """Return whether no operand follows, so that Σ is a matrix and no sum."""
+        behind = "".join(text for _, text in self.tokens[self.at : self.at + 2])
+        return not behind or behind[0] in "|,)" or behind == " ="
 
     def _scripts(self, part: Part) -> Part:
         """Read the powers and indices behind an operand."""

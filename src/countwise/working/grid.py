@@ -12,7 +12,7 @@ from countwise.working.formula import Formula
 from countwise.working.markup import escape
 from countwise.working.numbers import Worked, number, probability
 
-__all__ = ["Grid", "cell_width", "exponential", "shown", "terms_table"]
+__all__ = ["Grid", "Matrix", "cell_width", "exponential", "shown", "terms_table"]
 
 
 def shown(cell: Any) -> str:
@@ -257,6 +257,41 @@ class Grid(Mapping[str, list[Any]]):
             return library.table(self._columns) if kind == "pyarrow" else library.DataFrame(self._columns)
         except Exception as error:  # values that the library cannot hold, such as tuples
             raise TableError(f"The result cannot be a {kind} table: {error}", hint="use 'pandas'.") from error
+
+
+class Matrix(Grid):
+    r"""Square matrix whose rows and columns have the same names; LaTeX sets it as a matrix.
+
+    Parameters
+    ----------
+    symbol : str
+        Symbol of the matrix, such as ``Σ``.
+    names : list of str
+        Name of each row and column.
+    values : array-like of shape (n, n)
+        Numbers.
+
+    Examples
+    --------
+    >>> from countwise.working.grid import Matrix
+    >>> sigma = Matrix("Σ", ["temp", "wind"], [[4.0, 1.5], [1.5, 2.0]])
+    >>> print(sigma)
+    Σ     temp  wind
+    temp   4     1.5
+    wind   1.5   2
+    >>> print(sigma.latex().split("\n")[1])
+    \(\Sigma = \begin{pmatrix} 4 & 1.5 \\ 1.5 & 2 \end{pmatrix}\)\par\smallskip\endgroup
+    """
+
+    def __init__(self, symbol: str, names: Sequence[str], values: Any) -> None:
+        self.symbol = symbol
+        rows = [[float(value) for value in row] for row in values]
+        super().__init__({symbol: names, **{name: [row[j] for row in rows] for j, name in enumerate(names)}})
+
+    @property
+    def numbers(self) -> list[list[float]]:
+        """The numbers without the names, row by row."""
+        return [list(row[1:]) for row in self.rows()]
 
 
 def terms_table(

@@ -14,7 +14,7 @@ from countwise.errors import printable
 from countwise.working.formula import Formula, Part, parts_of
 from countwise.working.formula import joined as _joined
 from countwise.working.formula import width_of as _width
-from countwise.working.grid import Grid
+from countwise.working.grid import Grid, Matrix
 from countwise.working.grid import shown as shown_text
 from countwise.working.numbers import RowNumbers, Worked, fraction, number, probability
 from countwise.working.sections import Section
@@ -210,6 +210,8 @@ def _split(parts: list[Part], kept: tuple[str, ...]) -> list[list[Part]]:
 
 def grid_latex(grid: Grid, width: int | None = None) -> str:
     """Return a table; if it is wider than `width` characters, as several tables that repeat the first column."""
+    if isinstance(grid, Matrix):
+        return _matrix(grid, width)
     columns = {name: [_named(name), *map(_cell, cells)] for name, cells in grid.items()}
     wide = {name: max(part.width for part in cells) + 2 for name, cells in columns.items()}
     tables: list[list[str]] = [[]]
@@ -218,6 +220,18 @@ def grid_latex(grid: Grid, width: int | None = None) -> str:
             tables.append([tables[0][0]])
         tables[-1].append(name)
     return "\n".join(_arrays(grid, columns, wide, names, width) for names in tables)
+
+
+def _matrix(matrix: Matrix, width: int | None) -> str:
+    """Return a matrix with its symbol; a matrix that is too wide is made smaller."""
+    cells = [[_cell(value) for value in row] for row in matrix.numbers]
+    body = r" \\ ".join(" & ".join(cell.latex for cell in row) for row in cells)
+    shown = rf"{_joined(parts_of(matrix.symbol))} = \begin{{pmatrix}} {body} \end{{pmatrix}}"
+    wide = len(matrix.symbol) + 4 + sum(max(cell.width for cell in column) + 2 for column in zip(*cells, strict=True))
+    table = rf"\({shown}\)"
+    if width is not None and wide > width:
+        table = f"\\resizebox{{\\linewidth}}{{!}}{{{table}}}"
+    return f"\\begingroup\\centering\\smallskip\n{table}\\par\\smallskip\\endgroup"
 
 
 def _arrays(
