@@ -12,8 +12,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from scipy.stats import multivariate_normal
 from scipy.sparse import csr_array
+from scipy.stats import multivariate_normal
 
 from countwise import DiscriminantClassifier
 from countwise.errors import CountwiseError, DataWarning, OptionError, TableError
@@ -520,7 +520,7 @@ def test_the_logistic_form_is_for_one_covariance():
 
 
 @pytest.mark.parametrize("covariance", ["shared", "own"])
-@pytest.mark.parametrize("divisor", ["n", "n-1"])
+@pytest.mark.parametrize("divisor", ["n", "n-classes"])
 def test_the_working_goes_from_the_means_and_covariances_to_the_posterior(covariance, divisor):
     rng = np.random.default_rng(5)
     cells, y = rng.normal(size=(60, 3)) * [1, 10, 100], np.array(list("abc") * 20, dtype=object)
@@ -532,13 +532,13 @@ def test_the_working_goes_from_the_means_and_covariances_to_the_posterior(covari
         np.testing.assert_allclose(by_title["Means"].table[f"μ {c}"], [*rows.mean(axis=0), 20], rtol=1e-12)
     scatter = [np.cov(rows.T, ddof=0) * 20 for rows in classes]
     if covariance == "shared":
-        below = 57 if divisor == "n-1" else 60
+        below = 57 if divisor == "n-classes" else 60
         sigmas = {", pooled over all classes": sum(scatter) / below}
-        assert ("1/(60 - 3)·" if divisor == "n-1" else "1/60·") in by_title[
+        assert ("1/(60 - 3)·" if divisor == "n-classes" else "1/60·") in by_title[
             "Covariance, pooled over all classes"
         ].lines[0]
     else:
-        below = 19 if divisor == "n-1" else 20
+        below = 19 if divisor == "n-classes" else 20
         sigmas = {f" of class = {c}": s / below for c, s in zip("abc", scatter, strict=True)}
     for whose, sigma in sigmas.items():
         np.testing.assert_allclose(by_title[f"Covariance{whose}"].table.numbers, sigma, rtol=1e-9)

@@ -100,7 +100,7 @@ def _covariances(
         lines: tuple[str, ...] = ()
         if not density.n_iter and not np.any(density.shrinkage):
             n, k = (float(density.n.sum()), len(density.n)) if density.shared else (float(density.n[c]), 1)
-            below = f"({number(n)} - {k})" if divisor == "n-1" else number(n)
+            below = f"({number(n)} - {k})" if divisor == "n-classes" else number(n)
             lines = (Formula(f"Σ = 1/{below}·Σ (x - μ)(x - μ)ᵀ"),)
         found.append(Section(f"Covariance{whose}", Matrix("Σ", names, sigma), lines))
         determinant = Formula(f"|Σ| = {probability(float(marginal.log_det[c]))}")
