@@ -337,7 +337,6 @@ def test_a_prototype_by_metric_is_saved_and_streamed(tmp_path):
         (DistanceMetric(3), "p=3"),
         (DistanceMetric(unit_length=True), "unit length"),
         (DistanceMetric(weights="gain"), "weights"),
-        (DistanceMetric(nominal="levenshtein"), "levenshtein"),
     ],
 )
 def test_a_metric_that_has_no_middle_is_refused(metric, told):
@@ -363,3 +362,123 @@ def test_an_attribute_of_weight_0_is_reported_as_not_used():
     table = {"x": [1.0, 2.0, 6.0, 7.0], "z": [1.0, 5.0, 2.0, 6.0]}
     model = PrototypeClassifier(metric=DistanceMetric(weights={"z": 0})).fit(table, list("aabb"))
     assert "Not used: z = 1 (weight 0)." in str(model.explain(table))
+
+
+# -- strings with edit distances ---------------------------------------------------------------------------------
+
+
+NAMES = ["Meier", "Mayer", "Maier", "Meier", "Schmidt", "Schmitt", "Schmid", "Smith", "Smyth"]
+OF = list("mmmmsssss")
+
+
+def edits(a: str, b: str) -> int:
+    """The edit distance by its recursion, row by row."""
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        previous, row[0] = row[0], i
+        for j, z in enumerate(b, 1):
+            previous, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, previous + (x != z))
+    return row[-1]
+
+
+def medoid(strings: list[str], weights: list[float]) -> str:
+    sums = {s: sum(w * edits(s, other) for other, w in zip(strings, weights, strict=True)) for s in strings}
+    return min(sorted(sums), key=lambda s: sums[s])
+
+
+def random_strings(seed: int, n: int = 40) -> tuple[dict[str, Any], list[str]]:
+    rng = np.random.default_rng(seed)
+    strings = ["".join(rng.choice(list("abcä"), rng.integers(1, 7))) for _ in range(n)]
+    return {"name": objects(*strings)}, rng.choice(list("uvw"), n).tolist()
+
+
+def test_the_prototype_of_strings_is_the_medoid():
+    metric = DistanceMetric("manhattan", nominal="levenshtein", numeric="none")
+    model = PrototypeClassifier(metric=metric).fit({"name": NAMES}, OF)
+    middles = [medoid(NAMES[:4], [1] * 4), medoid(NAMES[4:], [1] * 5)]
+    assert model.prototypes_["name"] == middles == ["Maier", "Schmitt"]  # of equal sums the first string
+    asked = ["Mair", "Smid", "", "Meier"]
+    wanted = [[edits(a, p) for p in middles] for a in asked]
+    assert model.distances({"name": asked}).tolist() == wanted
+    away = sum(edits(s, dict(zip("ms", middles, strict=True))[c]) for s, c in zip(NAMES, OF, strict=True)) / 9
+    logs = -np.array(wanted) / away
+    assert_allclose(
+        model.predict_proba({"name": asked}), np.exp(logs) / np.exp(logs).sum(1, keepdims=True), rtol=1e-12
+    )
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("p", [1, 2])
+def test_medoids_and_distances_of_random_strings(seed, p):
+    X, y = random_strings(seed)
+    weights = np.random.default_rng(seed).integers(1, 4, len(y))
+    model = PrototypeClassifier(metric=DistanceMetric(p, nominal="levenshtein")).fit(X, y, sample_weight=weights)
+    longest = max(map(len, X["name"]))
+    for c, found in zip("uvw", model.prototypes_["name"], strict=True):
+        own = [i for i in range(len(y)) if y[i] == c]
+        assert found == medoid([X["name"][i] for i in own], [weights[i] for i in own])
+    asked = [*random_strings(seed + 100)[0]["name"][:10], None]
+    wanted = [[0.0 if a is None else edits(a, m) / longest for m in model.prototypes_["name"]] for a in asked]
+    assert_allclose(model.distances({"name": objects(*asked)}), wanted, rtol=1e-12)
+
+
+def test_strings_beside_numbers_and_names():
+    metric = DistanceMetric(2, attributes={"name": "levenshtein"}, weights={"name": 4.0})
+    frame = {"name": objects(*NAMES), "x": np.arange(9.0), "k": objects(*"ababababa")}
+    model = PrototypeClassifier(metric=metric).fit(frame, OF)
+    row = {"name": ["Mayr"], "x": [2.0], "k": ["b"]}
+    middles = zip(model.prototypes_["name"], model.prototypes_["x"], model.prototypes_["k"], strict=True)
+    wanted = [np.sqrt(4 * (edits("Mayr", n) / 7) ** 2 + ((2.0 - x) / 8) ** 2 + (k != "b")) for n, x, k in middles]
+    assert_allclose(model.distances(row), [wanted], rtol=1e-12)
+    told = model.explain(row)
+    assert told.sections[1].title == "Edit distances of name"
+    assert [str(d) for d in told.sections[1].table["d"]] == ["2/7 = 0.285714", "7/7 = 1"]
+    assert "divided by the length of the longest training string: 7" in str(told)
+    assert_allclose(told.posterior, model.predict_proba(row)[0], rtol=1e-12)
+
+
+def test_prototypes_of_strings_are_learned_by_pieces_forgotten_and_saved(tmp_path):
+    X, y = random_strings(7)
+    metric = DistanceMetric(1, nominal="levenshtein")
+    whole = PrototypeClassifier(metric=metric).fit(X, y)
+    parts = PrototypeClassifier(metric=metric)
+    for rows in (slice(0, 15), slice(15, 40)):
+        parts.partial_fit({"name": X["name"][rows]}, y[rows], classes=list("uvw"))
+    asked = {"name": objects("abc", "never", None)}
+    assert_array_equal(parts.predict_proba(asked), whole.predict_proba(asked))
+    parts.partial_fit({"name": objects("zzzzzzzzzz")}, ["u"])
+    parts.forget({"name": objects("zzzzzzzzzz")}, ["u"])
+    assert_array_equal(parts.predict_proba(asked), whole.predict_proba(asked))
+    save(whole, tmp_path / "m.json")
+    assert_array_equal(load(tmp_path / "m.json").predict_proba(asked), whole.predict_proba(asked))
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table, lambda X: pd.DataFrame(X).astype("category")])
+def test_strings_of_every_kind_of_table(kind):
+    model = PrototypeClassifier(metric=DistanceMetric(1, nominal="levenshtein"))
+    wanted = model.fit({"name": NAMES}, OF).predict_proba({"name": ["Mair", "Smid"]})
+    found = model.fit(kind({"name": NAMES}), OF)
+    assert_array_equal(found.predict_proba(kind({"name": ["Mair", "Smid"]})), wanted)
+
+
+def test_a_string_never_seen_has_a_distance_unless_it_is_an_error():
+    metric = DistanceMetric(1, nominal="levenshtein")
+    model = PrototypeClassifier(metric=metric).fit({"name": NAMES}, OF)
+    assert "never seen" not in str(model.explain({"name": ["Mair"]}))
+    assert "missing" in str(model.explain({"name": [None]}))
+    strict = PrototypeClassifier(metric=metric, unseen="error").fit({"name": NAMES}, OF)
+    with pytest.raises(UnseenValueError, match="Mair"):
+        strict.predict({"name": ["Mair"]})
+
+
+def test_leaving_a_string_out_refits():
+    from countwise import leave_one_out
+
+    X, y = random_strings(3, 15)
+    model = PrototypeClassifier(metric=DistanceMetric(1, nominal="levenshtein"))
+    found = leave_one_out(model, X, y).predictions
+    for i in range(15):
+        rest = np.delete(np.arange(15), i)
+        one = PrototypeClassifier(metric=DistanceMetric(1, nominal="levenshtein"))
+        one.fit({"name": X["name"][rest]}, [y[j] for j in rest])
+        assert_allclose(found.proba[i], one.predict_proba({"name": X["name"][i : i + 1]})[0], rtol=1e-9)

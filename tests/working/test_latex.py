@@ -126,6 +126,8 @@ def _reports() -> dict[str, str]:
     """Return the LaTeX of what is not the working of a prediction."""
     penguins, tennis, weather = (samples.load(name) for name in ("penguins", "tennis", "weather"))
     cheat = samples.load("cheat")
+    edits = cw.neighbors.DistanceMetric(1, nominal="levenshtein")
+    strings = cw.PrototypeClassifier(metric=edits).fit({"name": ["Meier", "Maier", "Schmidt"]}, ["m", "m", "s"])
     learners = (NaiveBayesClassifier(), TreeClassifier())
     scores = [cw.cross_validate(learner, tennis.X, tennis.y, cv=7) for learner in learners]
     numeric = {name: weather.frame[name] for name in ("temperature", "humidity")}
@@ -138,6 +140,7 @@ def _reports() -> dict[str, str]:
         "a paired test": paired_test(*scores).explain(),
         "the answer to a query": BayesNetworkClassifier("tan").fit(tennis.frame, "play").query("outlook"),
         "weights of exemplars": cw.PEBLSClassifier(weighting="incremental").fit(cheat.X, cheat.y).weight_history_,
+        "prototypes of strings": strings.explain([{"name": "Mair"}]),
         "the logistic form": cw.DiscriminantClassifier().fit(numeric, weather.y).logistic_form(),
     }
     return {name: report.latex(WIDTH) for name, report in found.items()}

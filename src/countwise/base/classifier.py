@@ -390,7 +390,8 @@ class AdditiveClassifier(Classifier, Model):
             shown = density.label(table[part.key], 0) if shown is None else shown
             own = _unseen_marked(density.steps(part.key, table[part.key], shown), part, table, one)
             steps += own
-            if isinstance(part.of, Nominal) and own[0].state == "known" and int(table[part.key][0]) == part.of.unseen:
+            codes = table[part.key].dtype.kind in "iu" if isinstance(part.of, Nominal) else False
+            if codes and own[0].state == "known" and int(table[part.key][0]) == part.of.unseen:
                 notes.append(f"{own[0].event} was never seen in training; it has the probability of an unseen value.")
             if isinstance(part.of, Text):
                 unknown = part.of.unknown(cell_of(one.columns[part.key]) or "")

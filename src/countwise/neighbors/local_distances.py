@@ -20,7 +20,17 @@ from countwise.data.text import Bag, Text
 from countwise.neighbors.edit_distance import edit_distances
 from countwise.working.numbers import number
 
-__all__ = ["HOW", "Difference", "Edits", "LocalCells", "LocalDistance", "LookupDistance", "Overlap", "WordDistance"]
+__all__ = [
+    "HOW",
+    "Difference",
+    "Edits",
+    "LocalCells",
+    "LocalDistance",
+    "LookupDistance",
+    "Overlap",
+    "WordDistance",
+    "string_of",
+]
 
 HOW = ("cosine", "jaccard", "bag_jaccard")  # similarities of documents
 
@@ -193,7 +203,7 @@ class Edits(LocalDistance):
     def lay(self, column: Any, given: Column) -> LocalCells:
         """Return the codes of the strings, including strings never seen in training."""
         mine = Nominal(self.of.name, grows=True).learn(given)
-        return LocalCells(mine.encode(given), tuple(map(_string, mine.values)))
+        return LocalCells(mine.encode(given), tuple(map(string_of, mine.values)))
 
     def _between(self, queries: LocalCells, rows: LocalCells) -> Floats:
         return np.asarray(edit_distances(queries.values, rows.values) * self.scale, dtype=np.float64)
@@ -218,7 +228,7 @@ class WordDistance(LocalDistance):
         return _bag_distances(_as_in(queries, rows), rows.values, self.how)
 
 
-def _string(value: Any) -> str:
+def string_of(value: Any) -> str:
     """Return a value as a string; integers have no decimal point, whatever their type."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 

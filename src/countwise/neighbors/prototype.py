@@ -22,11 +22,13 @@ from countwise.distributions.distribution import Density
 from countwise.distributions.distribution import no_say as left_out_step
 from countwise.errors import OptionError, check_settings, listed
 from countwise.measures import mvdm
+from countwise.neighbors.edit_distance import edit_distances
+from countwise.neighbors.local_distances import Edits, string_of
 from countwise.neighbors.metric import DistanceMetric
 from countwise.tallies import Counts, Moments, Values
 from countwise.tallies.moments import LEAST_SIZE, too_small
 from countwise.working import Grid, Section, Working
-from countwise.working.numbers import cell, number
+from countwise.working.numbers import Worked, cell, number
 from countwise.working.steps import Factor, Step
 from countwise.working.text import columns as classes_shown
 
@@ -35,14 +37,14 @@ __all__ = ["CenterDensity", "ClassCenters", "PrototypeClassifier"]
 
 @dataclass(frozen=True, slots=True)
 class ClassCenters:
-    """Rule for class centers: mean or median of numbers, median of ordinal codes, most frequent nominal value."""
+    """Rule for class centers: mean or median of numbers, median of ordinal codes, most frequent value or medoid."""
 
     center: str = "mean"  # or "median": center of numeric columns
     metric: str = "euclidean"  # or "manhattan": sum of squared or of absolute distances
     scaled: bool = False  # whether numbers are divided by their unit, and ordinal codes scaled to [0, 1]
     unit: str = "sd"  # or "range": the unit of scaled numbers
     divisor: str = "n"  # or "n-1": divisor of the variance
-    nominal: str = "overlap"  # or "mvdm": distance of nominal values
+    nominal: str = "overlap"  # or "mvdm" or "levenshtein": distance of nominal values
     weight: float = 1.0  # factor on the (squared) distance
 
     def blank(self, given: Nominal, of: Attribute) -> Any:
@@ -102,6 +104,8 @@ class ClassCenters:
         n, k = table.sum(axis=1), len(of.values)
         if not k:  # every value is missing
             return CenterDensity(of, np.zeros(len(n)), n, 0.0, 1.0, self)
+        if self.nominal == "levenshtein":
+            return self._of_strings(of, table, n)
         apart = None
         if self.nominal == "mvdm" and not (isinstance(of, Ordinal) and self.scaled):
             apart = np.nan_to_num(mvdm(table.T), nan=2.0)
@@ -119,12 +123,39 @@ class ClassCenters:
         differences = differences**2 if self.metric == "euclidean" else differences
         return CenterDensity(of, centers, n, float((table * differences)[n > 0].sum()), scale, self, apart)
 
+    def _of_strings(self, of: Any, table: Floats, n: Floats) -> CenterDensity:
+        """Return the medoid of each class: the string with the smallest sum of edit distances to the class."""
+        strings = tuple(map(string_of, of.values))
+        longest = max((len(s) for s, many in zip(strings, table.sum(axis=0), strict=True) if many > 0), default=0)
+        scale, centers, sums, away = float(max(longest, 1)) if self.scaled else 1.0, [], [], 0.0
+        for counts, total in zip(table, n, strict=True):
+            weights = counts if total > 0 else table.sum(axis=0)
+            own = np.flatnonzero(weights > 0)
+            mine, center, least = [strings[i] for i in own], 0, 0.0
+            if len(mine):
+                totals = _sums_of_distances(mine, weights[own])
+                best = int(np.argmin(totals))
+                center, least = int(own[best]), float(totals[best])
+            centers.append(float(center))
+            sums.append(least)
+            if total > 0:
+                differences = edit_distances(mine, [strings[center]])[:, 0] / scale
+                away += float((weights[own] * (differences**2 if self.metric == "euclidean" else differences)).sum())
+        return CenterDensity(of, np.array(centers), n, away, scale, self, strings=strings, sums=np.array(sums))
+
     def _deviation(self, squares: float, n: float) -> float:
         below = n - (self.divisor == "n-1")
         return float(np.sqrt(squares / below)) if below > 0 else 0.0
 
     def _scale(self, deviation: float) -> float:
         return float(deviation) if self.scaled and deviation > 0 else 1.0
+
+
+def _sums_of_distances(strings: list[str], weights: Floats) -> Floats:
+    """Return the weighted sum of the edit distances of each string to all strings."""
+    step = max(1, _CELLS // len(strings))
+    parts = [edit_distances(strings[i : i + step], strings) @ weights for i in range(0, len(strings), step)]
+    return np.round(np.concatenate(parts), 9).astype(np.float64)  # equal sums of fractional weights are ties
 
 
 def _refuse_tiny(name: str, values: Floats) -> None:
@@ -145,7 +176,8 @@ class CenterDensity(Density):
 
     `centers` has a number or a code for each class, and `n` the number of values behind it. `away` is the sum of the
     (squared) distances of all training rows from the center of their class, `scale` the divisor of the distances, and
-    `apart` the distances between nominal values.
+    `apart` the distances between nominal values. `strings` are the values of an attribute with edit distances, and
+    `sums` the sums of the edit distances of each class to its center.
     """
 
     def __init__(
@@ -157,14 +189,19 @@ class CenterDensity(Density):
         scale: float,
         settings: ClassCenters,
         apart: Floats | None = None,
+        *,
+        strings: tuple[str, ...] | None = None,
+        sums: Floats | None = None,
     ) -> None:
         self.of, self.name, self.centers, self.n, self.scale = of, of.name, centers, n, scale
         self.away, self.weight, self.apart = away * settings.weight, settings.weight, apart
+        self.strings, self.sums = strings, sums
         self.squared = settings.metric == "euclidean"
         self.n_classes = len(centers)
         self.temperature = self.unit = 1.0  # set by the model, equal for all columns
         middle = "median" if isinstance(of, Ordinal) else settings.center
         middle = "most frequent value" if type(of) is Nominal or apart is not None else middle
+        middle = "medoid" if strings is not None else middle
         self.rule = f"distance from the {middle} of the class"
         self.scaled = settings.scaled
         # a constant column is excluded, because it would lower the mean distance of all columns
@@ -177,7 +214,12 @@ class CenterDensity(Density):
         return 2 * self.temperature if self.squared else self.temperature
 
     def distances(self, column: NDArray[Any]) -> Floats:
-        """Return the (squared) distance from each class center, shape (rows, classes); NaN for a missing value."""
+        """Return the (squared) distance from each class center, shape (rows, classes); NaN for a missing value.
+
+        A column with edit distances has strings, and None for a missing value.
+        """
+        if self.strings is not None:
+            return self._edited(column.tolist())
         cells = np.asarray(column, dtype=np.float64)
         if isinstance(self.of, Nominal):
             cells = np.where(column >= self.of.missing, np.nan, cells)
@@ -185,6 +227,8 @@ class CenterDensity(Density):
 
     def added(self, cells: Floats) -> Floats:
         """Return the (squared) distance of numbers or codes from the center of each class; NaN stays NaN."""
+        if self.strings is not None:
+            return self._edited([self.strings[int(code)] for code in cells])
         if self.apart is not None:
             differences = self.apart[np.nan_to_num(cells).astype(np.intp)][:, self.centers.astype(np.intp)]
             differences[np.isnan(cells)] = np.nan
@@ -197,6 +241,20 @@ class CenterDensity(Density):
         with np.errstate(over="ignore"):
             differences = differences / self.unit
             return self.weight * (differences**2 if self.squared else differences)
+
+    def edits(self, strings: Sequence[str]) -> NDArray[np.uint32]:
+        """Return the edit distance of each string from the center of each class."""
+        return edit_distances(strings, self.prototypes)
+
+    def _edited(self, cells: list[str | None]) -> Floats:
+        """Return the (squared) scaled edit distances from the center of each class; NaN for a missing value."""
+        different = list(dict.fromkeys(cell for cell in cells if cell is not None))
+        places = {cell: i for i, cell in enumerate(different)} | {None: len(different)}
+        differences = np.full((len(different) + 1, self.n_classes), np.nan)
+        if different:
+            differences[:-1] = self.edits(different) / self.scale / self.unit
+        differences = self.weight * (differences**2 if self.squared else differences)
+        return differences[[places[cell] for cell in cells]]
 
     def add_log_prob(self, column: NDArray[Any], out: Floats) -> None:
         """Add -d² / 2s², or -d / s, to `out`."""
@@ -217,13 +275,15 @@ class CenterDensity(Density):
         """Return a center or a value as text; "?" if every value is missing."""
         if isinstance(self.of, Nominal) and not self.of.values:
             return "?"
+        if self.strings is not None:
+            return self.strings[int(code)]
         return str(self.of.values[int(code)]) if isinstance(self.of, Nominal) else cell(float(code))
 
     def steps(self, name: str, column: NDArray[Any], shown: str) -> list[Step]:
         """Return the step with the factor of each class at the value."""
         differences = self.distances(column)[0]
         if np.isnan(differences).any():
-            unseen = isinstance(self.of, Nominal) and int(column[0]) == self.of.unseen
+            unseen = self.strings is None and isinstance(self.of, Nominal) and int(column[0]) == self.of.unseen
             return left_out_step(name, shown or "?", "never seen" if unseen else "missing", self.rule)
         if self.silent:
             return left_out_step(name, shown, self.silent, self.rule)
@@ -243,6 +303,7 @@ class CenterDensity(Density):
         return [self.shown(m) if isinstance(self.of, Nominal) else float(m) for m in self.centers]
 
 
+_CELLS = 1 << 22  # most edit distances that are computed at once
 _SHARP = 1e-6  # s² as a fraction of the distance between prototypes, if every row equals its prototype
 
 
@@ -261,7 +322,9 @@ class PrototypeClassifier(GenerativeClassifier):
     ----------
     center : {'mean', 'median'}, default='mean'
         Center of numeric columns. The center of a nominal column is its most frequent value, that of an ordinal
-        column its median.
+        column its median. With edit distances (``DistanceMetric(nominal="levenshtein")``) it is the medoid: the
+        training string of the class with the smallest sum of distances to the strings of the class; ties go to the
+        first string.
     metric : {'euclidean', 'manhattan'} or DistanceMetric, default='euclidean'
         'euclidean' sums squared differences, 'manhattan' absolute differences; nominal values differ by 0 or 1. A
         `DistanceMetric` with p = 1 or p = 2 defines the local distance and the weight of each column. Missing values
@@ -318,6 +381,15 @@ class PrototypeClassifier(GenerativeClassifier):
     >>> model = PrototypeClassifier().fit(weather, "play")
     >>> model.distances([[66, 90]]).round(6).tolist(), model.predict([[66, 90]]).tolist()
     ([[9.402127, 12.944802]], ['no'])
+
+    Strings are compared by their edit distance:
+
+    >>> from countwise.neighbors import DistanceMetric
+    >>> metric = DistanceMetric("manhattan", nominal="levenshtein", numeric="none")
+    >>> names = {"name": ["Meier", "Mayer", "Maier", "Schmidt", "Schmitt", "Schmid"]}
+    >>> model = PrototypeClassifier(metric=metric).fit(names, ["m", "m", "m", "s", "s", "s"])
+    >>> model.prototypes_["name"], model.distances({"name": ["Mair", "Schmied"]}).tolist()
+    (['Maier', 'Schmidt'], [[1.0, 6.0], [5.0, 2.0]])
     """
 
     center: str = "mean"
@@ -359,6 +431,15 @@ class PrototypeClassifier(GenerativeClassifier):
         temperature = spread if spread > 0 else _SHARP * self._apart()
         for density in used:
             density.temperature = temperature
+
+    def _table(self, frame: Frame, start: int, stop: int, *, every: bool = False) -> Table:
+        table = super()._table(frame, start, stop, every=every)
+        for part in self.terms_:
+            if self.densities_[part.key].strings is not None:  # strings that were never seen have a distance too
+                cells = Edits(part.of, 1.0, 1.0, 1.0).lay(None, frame.slice(start, stop).columns[part.key])
+                strings = np.array([*cells.values, None], dtype=object)
+                table = table.with_column(part.key, strings[np.minimum(cells.column, len(cells.values))])
+        return table
 
     def _apart(self) -> float:
         """Return the mean (squared) distance between prototypes."""
@@ -419,7 +500,7 @@ class PrototypeClassifier(GenerativeClassifier):
                 continue
             total += differences
             columns[""].append(part.key)
-            columns["value"].append(density.shown(float(cells[0])))
+            columns["value"].append(cells[0] if density.strings is not None else density.shown(float(cells[0])))
             for c in shown:
                 columns[f"prototype {working.classes[c]}"].append(density.shown(density.centers[c]))
                 columns[f"{what} {working.classes[c]}"].append(float(differences[c]))
@@ -438,11 +519,34 @@ class PrototypeClassifier(GenerativeClassifier):
                 f"Numbers are not scaled, and {name} accounts for more than 90 % of the distance; "
                 "scale='deviation' gives columns comparable weight."
             )
-        if any(d.scale != 1 for d in self.densities_.values()):
-            scales = ", ".join(f"{k} {number(d.scale)}" for k, d in self.densities_.items() if d.scale != 1)
+        scaled = {k: d for k, d in self.densities_.items() if d.scale != 1 and d.strings is None}
+        if scaled:
+            scales = ", ".join(f"{k} {number(d.scale)}" for k, d in scaled.items())
             unit = "scale" if isinstance(self.metric, DistanceMetric) else "standard deviation"
             lines.append(f"Numbers are divided by the {unit} of their column: {scales}")
-        return [Section("Distance from each prototype", Grid(columns), tuple(lines))]
+        edited = [self._edits(part.key, table[part.key][0], working, shown) for part in self.terms_
+                  if part.key in columns[""] and self.densities_[part.key].strings is not None]  # fmt: skip
+        return [Section("Distance from each prototype", Grid(columns), tuple(lines)), *edited]
+
+    def _edits(self, name: str, cell: str, working: Working, shown: Sequence[int]) -> Section:
+        """Return the section with the edit distances of a string from the prototypes."""
+        density = self.densities_[name]
+        edits, scale = density.edits([cell])[0].tolist(), density.scale
+        grid = Grid(
+            {
+                "class": [working.classes[c] for c in shown],
+                "prototype": [density.prototypes[c] for c in shown],
+                "edits": [edits[c] for c in shown],
+                "d": [
+                    edits[c] if scale == 1 else Worked(edits[c] / scale, f"{edits[c]}/{number(scale)}") for c in shown
+                ],
+                "sum of edits in the class": [float(density.sums[c]) for c in shown],
+            }
+        )
+        lines = ["The prototype of a class is its string with the smallest sum of edit distances to the others."]
+        if scale != 1:
+            lines.append(f"Edit distances are divided by the length of the longest training string: {number(scale)}")
+        return Section(f"Edit distances of {name}", grid, tuple(lines))
 
 
 def _check_metric(metric: DistanceMetric, scale: Any) -> None:
@@ -467,7 +571,11 @@ def _class_center(center: str, metric: DistanceMetric, a: Attribute) -> ClassCen
     """Return the rule for the center of an attribute, from the metric."""
     column_type = "ordinal" if isinstance(a, Ordinal) else "nominal" if isinstance(a, Nominal) else "numeric"
     rule = (metric.attributes or {}).get(a.name) or getattr(metric, column_type)
-    options = {"numeric": ("range", "sd", "none"), "ordinal": ("steps", "mvdm"), "nominal": ("overlap", "mvdm")}
+    options = {
+        "numeric": ("range", "sd", "none"),
+        "ordinal": ("steps", "mvdm", "levenshtein"),
+        "nominal": ("overlap", "mvdm", "levenshtein"),
+    }
     known = options[column_type]
     if rule not in known:
         raise OptionError(
@@ -478,9 +586,9 @@ def _class_center(center: str, metric: DistanceMetric, a: Attribute) -> ClassCen
     return ClassCenters(
         center,
         "euclidean" if metric._power() == 2 else "manhattan",
-        scaled=rule in ("range", "sd") or (rule == "steps" and metric.numeric != "none"),
+        scaled=rule in ("range", "sd") or (rule in ("steps", "levenshtein") and metric.numeric != "none"),
         unit="range" if rule == "range" else "sd",
         divisor=metric.divisor,
-        nominal="mvdm" if rule == "mvdm" else "overlap",
+        nominal=rule if rule in ("mvdm", "levenshtein") else "overlap",
         weight=float(weights.get(a.name, 1.0)),
     )
