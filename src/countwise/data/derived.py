@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from countwise.data.attributes import Attribute, Nominal
+from countwise.data.attributes import Attribute, Nominal, Numeric, Ordinal
 from countwise.data.columns import narrowest
 from countwise.data.table import Table
 from countwise.data.text import Bag, Block
 from countwise.data.vectors import Vector, cells_of, numbers_of_codes
-from countwise.errors import TableError
+from countwise.errors import OptionError, TableError
 
 __all__ = [
     "Absent",
@@ -24,6 +25,7 @@ __all__ = [
     "InRanges",
     "Latent",
     "NumberColumns",
+    "OrderCodes",
     "Positive",
     "free_name",
     "whole_row",
@@ -69,6 +71,38 @@ class AsGiven(Derived):
     def label(self, one: Mapping[str, Any], show: Callable[[Any], str]) -> str | None:
         """Return the value as text."""
         return show(one[self.of.name])
+
+
+@dataclass(frozen=True, slots=True)
+class OrderCodes(Derived):
+    """The codes 0, 1, 2, ... of an ordinal column as numbers."""
+
+    values: tuple[Any, ...] = ()
+
+    @classmethod
+    def of_column(cls, attribute: Ordinal) -> OrderCodes:
+        """Derive them from one column, whose order must be declared: the codes must not change with more rows."""
+        if attribute.grows:
+            raise OptionError(
+                f"The codes of {attribute.name!r} need a declared order of its values.",
+                hint=f"pass types={{{attribute.name!r}: Ordinal({attribute.name!r}, (lowest, ..., highest))}}.",
+            )
+        return cls(Numeric(attribute.name), (attribute.name,), attribute.values)
+
+    def derive(self, table: Table) -> Any:
+        """Return the code of each value; NaN where it is missing or unseen."""
+        codes = table[self.columns[0]]
+        return np.where(codes < len(self.values), codes.astype(np.float64), np.nan)
+
+    def nearest(self, numbers: NDArray[Any]) -> list[Any]:
+        """Return the value whose code is nearest to each number; None where it is NaN."""
+        places = np.clip(np.rint(np.nan_to_num(numbers)), 0, len(self.values) - 1).astype(np.int64)
+        return [None if np.isnan(x) else self.values[i] for x, i in zip(numbers, places, strict=True)]
+
+    def label(self, one: Mapping[str, Any], show: Callable[[Any], str]) -> str | None:
+        """Return the value with its code."""
+        value = one[self.columns[0]]
+        return f"{show(value)} ({self.values.index(value)})" if value in self.values else show(value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import InitVar, dataclass
 from operator import attrgetter
 from typing import Any, ClassVar
@@ -12,12 +12,13 @@ import numpy as np
 
 from countwise import _kernels
 from countwise._typing import Flags, Floats
-from countwise.data.derived import Derived
+from countwise.data.attributes import Attribute, Ordinal
+from countwise.data.derived import AsGiven, Derived, OrderCodes
 from countwise.data.schema import Schema
 from countwise.distributions.distribution import Distribution, LeftOutRows
 from countwise.distributions.numeric_density import NumericDensity, NumericDistribution
 from countwise.errors import NumberIn, check_settings, warn
-from countwise.scoring.plan import NormalTerm
+from countwise.scoring.plan import LookupTerm, NormalTerm
 from countwise.tallies import Moments, Values, all_ones
 from countwise.tallies.moments import BLUR, TINY, WORN_BLUR, too_large, too_small
 from countwise.working.formula import Formula
@@ -37,7 +38,8 @@ class Gaussian(NumericDistribution):
 
     .. math:: f(x | c) = exp(-(x - μ_c)² / 2σ_c²) / (σ_c √(2π))
 
-    A class with too few values for a variance gets the variance of the whole column, with the same divisor.
+    A class with too few values for a variance gets the variance of the whole column, with the same divisor. An ordinal
+    column with a declared order has the codes 0, 1, 2, ... of its values, as if all steps were equal.
 
     Parameters
     ----------
@@ -69,6 +71,10 @@ class Gaussian(NumericDistribution):
 
     def __post_init__(self) -> None:
         check_settings(self, divisor=("n", "n-1"), floor=NumberIn(0, sys.float_info.max))
+
+    def derived(self, attribute: Attribute, taken: Container[str]) -> tuple[Derived, Any]:
+        """Return the codes of an ordinal column, or a numeric column as it is."""
+        return (OrderCodes.of_column(attribute) if isinstance(attribute, Ordinal) else AsGiven(attribute)), self
 
     def estimate(self, tally: Moments) -> GaussianDensity:
         """Estimate means and standard deviations."""
@@ -292,7 +298,11 @@ class GaussianDensity(NumericDensity):
         return self._class_rows(classes, {"mean": self.mean, "sd": self.sd})
 
     def scoring_terms(self, derived: Derived, schema: Schema, tally: Any) -> list[Any]:
-        """Return a normal term; none if the column is constant."""
+        """Return a normal term, or a lookup of the values of an ordinal column; none if the column is constant."""
+        if isinstance(derived, OrderCodes) and not self.constant:
+            logs = np.zeros((len(derived.values), self.n_classes))
+            self.add_log_prob(np.arange(len(logs), dtype=np.float64), logs)
+            return [LookupTerm(derived.columns[0], derived.values, logs)]
         return [] if self.constant else [NormalTerm(derived.columns[0], self.mean, self.inverse_sd, self.log_norm)]
 
     def log_prob_left_out(

@@ -58,7 +58,8 @@ class NumericDensity(Density):
         """Return the factor of the value in each class."""
         x = float(column[0])
         if np.isnan(x):
-            return no_say(name, shown or "?", "missing", self.rule)
+            new = shown not in ("", "?")  # a value of an ordinal column that has no code
+            return no_say(name, shown or "?", "never seen" if new else "missing", self.rule)
         if self.constant:
             seen = any(self.behind(c) > 0 for c in range(self.n_classes))
             state = "too close" if self.varies else "constant"

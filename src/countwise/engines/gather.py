@@ -141,7 +141,7 @@ class _Query:
         moments = {
             key: (r.blank, r.derived.columns[0])
             for key, r in requests.items()
-            if r.derived is not None and isinstance(r.blank, Moments)
+            if isinstance(r.blank, Moments) and r.derived is not None and r.derived.columns[0] not in self.frames
         }
         shown = {name for _, name in moments.values()}
         self.relation.refuse_infinity([name for name in self.schema if name not in shown])
@@ -160,7 +160,7 @@ class _Query:
         name = derived.columns[0] if derived.columns else ""
         if isinstance(blank, Values) and isinstance(derived, AsGiven):
             frame, weights = values(self.relation, name, self.look, self.relation.given, self.classes.rows)
-        elif isinstance(blank, Counts) and name in self.frames:
+        elif isinstance(blank, Counts | Moments) and name in self.frames:
             frame, weights = self.frames[name]
         elif isinstance(blank, Counts) and derived.flag:  # whether a number is positive, or present
             frame, weights = self.relation.cut({name: [0.0]}).groups([*self.relation.given, name])

@@ -15,7 +15,7 @@ from countwise.base.logistic import LogisticForm, linear_form
 from countwise.base.tally_model import is_untyped
 from countwise.base.term import Term, make_terms
 from countwise.data.attributes import Attribute
-from countwise.data.derived import Absent
+from countwise.data.derived import Absent, OrderCodes
 from countwise.data.frames import Frame
 from countwise.data.schema import Schema
 from countwise.data.table import Table
@@ -416,11 +416,16 @@ class NaiveBayesClassifier(GenerativeClassifier):
         c = classes.index(cls)
         check_value("n", n, NumberIn(0, _MOST_ROWS, whole=True))
         check_value("random_state", random_state, SEED)
+        ordered = {part.key: part.derived for part in self.terms_ if isinstance(part.derived, OrderCodes)}
         if n:
             rng = np.random.default_rng(random_state)
             drawn = {key: d.draw(c, n, rng) for key, d in self.densities_.items()}
+            drawn |= {key: codes.nearest(drawn[key]) for key, codes in ordered.items()}
             return Grid({key: list(column) for key, column in drawn.items()})
         typical = {key: d.typical(c) for key, d in self.densities_.items()}
+        for key, codes in ordered.items():
+            mean, remark = typical[key]
+            typical[key] = f"{number(mean)} ({codes.nearest(np.array([mean]))[0]})", remark
         return Grid(
             {
                 "attribute": list(typical),
