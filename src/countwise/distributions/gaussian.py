@@ -38,8 +38,8 @@ class Gaussian(NumericDistribution):
 
     .. math:: f(x | c) = exp(-(x - μ_c)² / 2σ_c²) / (σ_c √(2π))
 
-    A class with too few values for a variance gets the variance of the whole column, with the same divisor. An ordinal
-    column with a declared order has the codes 0, 1, 2, ... of its values, as if all steps were equal.
+    A class with too few values for a variance gets the variance of the whole column, with the same divisor.
+    An ordinal column with a declared order has the codes 0, 1, 2, ... of its values, as if all steps were equal.
 
     Parameters
     ----------
