@@ -66,6 +66,22 @@ def test_the_steps_of_a_structure_search_are_shown(folder):
     run("show", "steps.json", "--steps", "--svg", "x.svg", cwd=folder, check=2)
 
 
+def test_the_first_steps_of_em_are_shown(folder):
+    (folder / "rain.csv").write_text("rain,wet,w\nno,no,2\nyes,yes,1\n?,yes,3\nno,yes,1\n", encoding="utf-8")
+    train = ("train", "rain.csv", "--weights", "w", "-o", "em.json")
+    options = ("--model", "net", "--option", "structure=chow_liu,smoothing=0", "--em-steps", "1")
+    shown = run(*train, *options, cwd=folder).stdout
+    assert "Iteration 1, E step: completions" in shown
+    assert "2  wet = yes  rain = no" in shown
+    assert "Iteration 1, M step: P(wet | rain)" in shown
+    assert "E step" not in run(*train, *options[:-2], cwd=folder).stdout
+    naive = ("--model", "network", "-y", "wet", "--option", "structure=naive", "--em-steps", "1")
+    assert "No value is missing that EM could complete" in run(*train, *naive, cwd=folder).stdout
+    done = run("train", "tennis.csv", "-y", "play", "--em-steps", "1", cwd=folder, check=2)
+    assert "only with --model net" in done.stderr
+    assert "No value is missing" in run("train", "tennis.csv", "--model", "net", "--em-steps", "1", cwd=folder).stdout
+
+
 def test_a_bif_file_is_asked_in_every_way(folder):
     exact = BayesNetwork.read_bif(ASIA).query("lung", {"dysp": "yes"})
     plain = json.loads(run("ask", "asia.bif", "lung", "--given", "dysp=yes", "--json", cwd=folder).stdout)

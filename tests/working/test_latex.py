@@ -107,7 +107,9 @@ def _networks() -> dict[str, object]:
     xor = {"A": ["n", "n", "y", "y"], "B": ["n", "y", "n", "y"], "C": ["n", "y", "y", "n"]}
     search = cw.BayesNetwork("backward_ordering", criterion="chi_square").fit(xor).explain_structure()
     orders = cw.BayesNetwork("all_orders").fit(xor).explain_structure()
-    found = {"a search": search, "every ordering": orders}
+    rows = {"rain": ["no", "no", "yes", None], "wet": ["no", "yes", "yes", "yes"]}
+    em = cw.BayesNetwork({"wet": ["rain"]}).fit(rows).explain_em(rows, iterations=1)
+    found = {"a search": search, "every ordering": orders, "EM": em}
     return found | {"an intervention": net.explain("rain", {"wet": 1}, do={"hose": 1}), "do": done}
 
 

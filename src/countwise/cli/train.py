@@ -80,6 +80,14 @@ _MODELS = [kind.word for kind in KINDS.values() if kind.word]
     help="Column whose missing values are informative, for naive-bayes: being missing becomes a separate factor. "
     "Can be repeated.",
 )
+@click.option(
+    "--em-steps",
+    default=0,
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Show the first N iterations of EM, for net and network: the completions of incomplete rows with their "
+    "probabilities, and the expected counts.",
+)
 @_common.weights_option
 @_common.drop_option
 @click.option(
@@ -107,6 +115,7 @@ def command(
     smoothing: str,
     prior: str | None,
     missing: tuple[str, ...],
+    em_steps: int,
     weights: str | None,
     drop: tuple[str, ...],
     engine: str,
@@ -124,6 +133,7 @@ def command(
       countwise train penguins.csv -y species --model neighbors
       countwise train credit.csv -y Status --model tree --option max_depth=5
       countwise train credit.csv --model net --option structure=hill_climb
+      countwise train days.csv -y play --model network --em-steps 2
       countwise train 'sales/*.parquet' -y returned --engine duckdb
     """
     from countwise.cli._engines import size, trained
@@ -133,6 +143,8 @@ def command(
         raise click.UsageError("Missing option '-y' / '--target'.")
     if target is not None and kind == "net":
         raise click.UsageError("--model net has no target: remove -y, or use --model network for a classifier.")
+    if em_steps and kind not in ("net", "network"):
+        raise click.UsageError("--em-steps can be used only with --model net and --model network.")
     room = size(memory)
     found = _common.tables(files)
     _common.refuse_same(output, found)
@@ -152,7 +164,8 @@ def command(
     elif prior and "prior" not in signature(family).parameters:
         raise click.UsageError(f"--prior cannot be used with --model {kind}.")
     model = family(**settings_of(family, settings, options, own))
-    how = trained(model, found, target, drop, _common.row_weights(found, weights), engine, room)
+    named = _common.row_weights(found, weights)
+    how = trained(model, found, target, drop, named, engine, room)
     save(model, output)
     _common.echo(how, err=True)
     _common.echo(model.summary())
@@ -162,6 +175,20 @@ def command(
             f"  Missing values depend on the class in {', '.join(unused)}; use --missing {unused[0]} to model them."
         )
     _common.echo(f"Written to {output}")
+    if em_steps:
+        table = _common.table_of(found, target, drop, _common.schema_with_target(model, target), named)
+        _common.echo("\n" + _em_steps(model, table, target, named, em_steps))
+
+
+def _em_steps(model: Any, table: Any, target: str | None, weights: str | None, iterations: int) -> str:
+    """Return the first iterations of EM, or why there are none."""
+    from countwise.errors import TableError
+
+    try:
+        working = model.explain_em(table, target, weights, iterations=iterations)
+    except TableError as error:
+        return error.message
+    return str(working.text(_common.terminal_width()))
 
 
 def _metric_settings(family: Any) -> list[str]:

@@ -35,7 +35,8 @@ from countwise.jsonfile import numbers
 from countwise.network import inspection, queries
 from countwise.network.blueprint import Blueprint, GivenTable, has_missing, is_empty
 from countwise.network.editing import Editor
-from countwise.network.em import Learned, ParameterLearner
+from countwise.network.em import Iteration, Learned, ParameterLearner
+from countwise.network.em_working import EMWorking
 from countwise.network.engine import EngineRows
 from countwise.network.families import FamilyTally, table_smoothing
 from countwise.network.graph import Graph
@@ -809,6 +810,79 @@ class NetworkModel(TallyModel):
         """
         structure = self.structure if isinstance(self.structure, str) else ""
         return inspection.arc_reasons(self._net().graph, self.found_, parent, child, structure)
+
+    def explain_em(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, iterations: int = 2, rows: int = 20
+    ) -> Account:
+        """Show the first iterations of EM: completions, expected counts, and the tables estimated from them.
+
+        EM runs again from its start, with the structure and the cut points of the fitted network.
+
+        Parameters
+        ----------
+        X : any table
+            The training rows.
+        y : array-like or str, optional
+            The target of each row, for a `BayesNetworkClassifier` only.
+        sample_weight : array-like or str, optional
+            The weight of each row, or the name of the column that holds it.
+        iterations : int, default=2
+            The number of iterations to show.
+        rows : int, default=20
+            The largest number of incomplete rows to show; identical rows are shown together.
+
+        Returns
+        -------
+        Account
+            For each iteration the E step: each incomplete row with its completions, their probabilities and their
+            weights; and the M step: the counts of each table, observed and expected, and the probabilities. Then the
+            log-likelihoods.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork
+        >>> days = {"rain": ["no", "no", "yes", None], "wet": ["no", "yes", "yes", "yes"]}
+        >>> net = BayesNetwork({"wet": ["rain"]}, smoothing=0).fit(days)
+        >>> print(net.explain_em(days, iterations=1).sections[3])
+        Iteration 1, E step: completions
+          row  observed   completion     joint    P  weight
+            3  wet = yes  rain = no   0.333333  0.5     0.5
+                          rain = yes  0.333333  0.5     0.5
+          Log-likelihood of the observed values of all rows: -3.7013.
+        """
+        self._check_fitted()
+        check_number("iterations", iterations, 1, whole=True)
+        check_number("rows", rows, 1, whole=True)
+        if self.missing != "em":
+            raise OptionError(f"missing={self.missing!r} does not use EM.", hint="fit with missing='em'.")
+        if not self.terms_:
+            raise OptionError("The CPTs were specified by hand, without rows.", hint="fit the network on data.")
+        plan, schema, target = self._blueprint, self.schema_, self.target_
+        (part,) = in_one(super()._open_parts(X, y, sample_weight))
+        if isinstance(part, EnginePart):
+            raise TableError("EM needs all rows in memory.", hint="pass a table in memory, such as a data frame.")
+        if not part.n_rows:
+            raise TableError("The table is empty; at least one row is needed.")
+        terms = plan.terms(schema, target)
+        with rows_as_given(part):
+            counted = self._counted_rows(part, schema)
+            table = derive_checked(counted.table(schema, Nominal(target.name, target.values, grows=False)), terms)
+        seen: list[Iteration] = []
+        learner = replace(self._parameters(), max_iter=int(iterations))
+        learner.by_em(plan, terms, target, table, watch=seen.append)
+        logs = [one.log_likelihood for one in seen]
+        known = [] if self.em_ is None else self.em_.log_likelihoods
+        same = len(known) >= len(logs) and np.allclose(known[: len(logs)], logs, rtol=1e-12, atol=0)
+        return EMWorking(
+            seen,
+            table,
+            np.arange(table.n_rows) if part.places is None else part.places,
+            [plan.densities(terms, {**self.tallies_, **one.tallies}, regularized=True) for one in seen],
+            list(plan.latent),
+            known if same else logs,
+            known[-1] if known and not same else None,
+            int(rows),
+        ).account()
 
     def explain_structure(self) -> Account:
         """Show each step of the structure search: the candidates, their scores or tests, and what was chosen.

@@ -27,7 +27,7 @@ from countwise.tallies._cells import PatternMoments, merged
 # Keys beside the names of columns, which are strings.
 _CODES, _WEIGHTS = 0, 1
 
-__all__ = ["Learned", "ParameterLearner", "completed", "em"]
+__all__ = ["Iteration", "Learned", "ParameterLearner", "completed", "em"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +37,17 @@ class Learned:
     tallies: dict[str, Any]  # expected counts of each family
     log_likelihoods: list[float]  # of the observed values, before each iteration
     moved: float  # the largest parameter change of the last iteration
+
+
+@dataclass(frozen=True, eq=False)
+class Iteration:
+    """One iteration of EM."""
+
+    before: Net
+    counted: Mapping[str, Any]  # the tallies of the observed values
+    tallies: dict[str, Any]  # with the expected counts; the same object if a family has no missing values
+    log_likelihood: float  # of the observed values, before the iteration
+    after: Net
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,8 +73,12 @@ class ParameterLearner:
         start: Net | None = None,
         *,
         rough: bool = False,
+        watch: Callable[[Iteration], None] | None = None,
     ) -> Learned:
-        """Compute expected counts by EM; `rough` stops early, for a candidate structure of structural EM."""
+        """Compute expected counts by EM; `rough` stops early, for a candidate structure of structural EM.
+
+        `watch` gets each iteration; EM that is watched does not warn if it stops before it has converged.
+        """
         tallies = fill_all(blank_tallies(terms, target), derived)
         rest = {name: tally for name, tally in tallies.items() if name not in plan.graph}
         nodes = {name: tally for name, tally in tallies.items() if name in plan.graph}
@@ -74,7 +89,8 @@ class ParameterLearner:
         if start is None and plan.latent:
             start = self._started(plan, estimate(nodes))
         steps, tol = (min(self.max_iter, 10), max(self.tol, 1e-4)) if rough else (self.max_iter, self.tol)
-        learned = em(estimate, nodes, derived, start=start, max_iter=steps, tol=tol, quiet=rough)
+        quiet = rough or watch is not None
+        learned = em(estimate, nodes, derived, start=start, max_iter=steps, tol=tol, quiet=quiet, watch=watch)
         return replace(learned, tallies={**rest, **learned.tallies})
 
     def _started(self, plan: Blueprint, net: Net) -> Net:
@@ -108,6 +124,7 @@ def em(
     max_iter: int = 500,
     tol: float = 1e-8,
     quiet: bool = False,
+    watch: Callable[[Iteration], None] | None = None,
 ) -> Learned:
     """Iterate EM until the parameters converge, and return the expected counts.
 
@@ -129,6 +146,8 @@ def em(
         logs.append(log)
         after = estimate(found)
         moved = _moved(net, after)
+        if watch is not None:
+            watch(Iteration(net, work.base, found, log, after))
         net = after
         flat = len(logs) > 1 and abs(logs[-1] - logs[-2]) <= 0.01 * tol * abs(logs[-1])
         still = still + 1 if flat and 0.01 * tol > 1e-12 else 0  # a smaller threshold is below rounding error
