@@ -90,6 +90,8 @@ def _workings() -> dict[str, str]:
     for covariance in ("shared", "own"):
         model = cw.DiscriminantClassifier(covariance).fit(numbers, penguins.y)
         found[f"discriminant, {covariance}"] = model.explain(numbers, row=0)
+    credit = samples.load("credit")
+    found["missing values"] = cw.evaluation.missing_values(cw.NaiveBayesClassifier(), credit.X, credit.y)
     loan = samples.load("loan")
     counts = cw.NaiveBayesClassifier(types={"job_years": "count"}).fit(loan.X, loan.y)
     found["densities"] = counts.explain(loan.X, row=0, densities=True)

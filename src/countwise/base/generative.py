@@ -86,6 +86,11 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         self._groups = list(groups.items())
 
     @property
+    def _chooses_terms(self) -> bool:
+        """Whether the training data decide which terms are used."""
+        return False
+
+    @property
     def _density(self) -> Any:
         """The density of a model with a single term over whole rows."""
         self._check_fitted()

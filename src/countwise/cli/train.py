@@ -78,7 +78,7 @@ _MODELS = [kind.word for kind in KINDS.values() if kind.word]
     multiple=True,
     metavar="COLUMN",
     help="Column whose missing values are informative, for naive-bayes: being missing becomes a separate factor. "
-    "Can be repeated.",
+    "Can be repeated. auto: the columns where missing values depend on the class.",
 )
 @click.option(
     "--em-steps",
@@ -156,7 +156,11 @@ def command(
         own |= {"smoothing", "missing"}
         settings["distributions"] = _common.one_or_named(distributions, "--distribution")
         settings["smoothing"] = _smoothing(smoothing)
-        settings["missing"] = dict.fromkeys(missing, "value") or "ignore"
+        if "auto" in missing and len(missing) > 1:
+            raise click.UsageError(
+                "--missing auto decides for every column; it cannot be combined with other columns."
+            )
+        settings["missing"] = "auto" if missing == ("auto",) else dict.fromkeys(missing, "value") or "ignore"
     elif distributions or missing or smoothing != "1":
         raise click.UsageError(
             f"--distribution, --smoothing and --missing can be used only with --model naive-bayes, not {kind}."

@@ -50,9 +50,9 @@ def leave_one_out_predictions(model: Any, data: EvaluationData) -> LeftOut:
     joint, again = prior.copy(), np.zeros(n, dtype=bool)
     for term in model.terms_:
         density = model.densities_[term.key]
-        # without the row, "auto" may select another distribution
+        # without the row, "auto" may select another distribution, or other factors for missing values
         found = None
-        if density.choice is None:
+        if density.choice is None and not model._chooses_terms:
             found = density.log_prob_left_out(term.distribution, model.tallies_[term.key], table[term.key], left)
         if found is None:
             return _subtracted(model, data, np.arange(n), blank, unknown)

@@ -33,13 +33,14 @@ from countwise.errors import (
 )
 from countwise.measures import chi_square
 from countwise.naive_bayes.counterfactuals import changes_of
-from countwise.working import Grid, Section, Working
+from countwise.working import Grid, Section, Step, Working
 from countwise.working.numbers import number
 from countwise.working.smoothing import smoothing_table
 from countwise.working.text import columns as classes_shown
 
 __all__ = ["NaiveBayesClassifier"]
 
+INFORMATIVE = 0.01  # the p-value below which being missing is said to depend on the class
 _MOST_DRAWS = 1_000_000
 _MOST_ROWS = 10_000_000  # of a drawn sample
 
@@ -77,9 +78,10 @@ class NaiveBayesClassifier(GenerativeClassifier):
         such as `Ordinal`. A string applies to all columns. By default the type follows from the dtype.
     categorical_features : array-like or None, default=None
         The nominal columns in scikit-learn's form: names, positions or a mask.
-    missing : {'ignore', 'value'} or mapping, default='ignore'
+    missing : {'ignore', 'value', 'auto'} or mapping, default='ignore'
         'ignore' skips the factor of a missing value. 'value' adds a factor for whether the value is missing,
-        which uses informative missingness; see `missing_report`. A mapping gives the option of each named column.
+        which uses informative missingness; see `missing_report`. 'auto' adds this factor to the columns where it is
+        informative in the training data; see `missing_`. A mapping gives the option of each named column.
     unseen : {'ignore', 'share', 'error'}, default='ignore'
         The treatment of a nominal value that was never seen in training: 'ignore' skips its factor, 'share'
         adds one extra value with a count of 0 and uses its smoothed probability, 'error' raises an error.
@@ -101,6 +103,8 @@ class NaiveBayesClassifier(GenerativeClassifier):
     densities_ : dict
         The estimated density of each column, with unrounded parameters: `prob` (categorical), `mean` and `sd`
         (Gaussian), `rate` (counts), `bandwidths` (kernel), `edges` (binned). `table` prints them.
+    missing_ : dict
+        How the missing values of each column are treated: 'ignore' or 'value'.
     choices_ : dict
         The leave-one-out score of each candidate, for the columns with the distribution 'auto'.
     n_rows_ : int
@@ -167,12 +171,38 @@ class NaiveBayesClassifier(GenerativeClassifier):
         taken = {*schema, target}
         terms = make_terms([(a, self._rule(a)) for a in schema.attributes], taken)
         taken |= {term.key for term in terms}
-        absent = [a for a in schema.attributes if self._missing_is_value(a.name)]
+        absent = [a for a in schema.attributes if self._missing_option(a.name) != "ignore"]
         return [*terms, *(Term(Absent.of_attribute(a, taken), Categorical(self.smoothing)) for a in absent)]
 
-    def _missing_is_value(self, name: str) -> bool:
-        option = self.missing.get(name, "ignore") if isinstance(self.missing, Mapping) else self.missing
-        return bool(option == "value")
+    def _missing_option(self, name: str) -> Any:
+        return self.missing.get(name, "ignore") if isinstance(self.missing, Mapping) else self.missing
+
+    def _terms_now(self) -> list[Term]:
+        """Return the terms that are used: with missing='auto', only informative factors for missing values.
+
+        The factors that are not used are counted too, so that later rows can change the decision.
+        """
+        return [term for term in super()._terms_now() if not self._is_auto(term) or self._p_value(term) < INFORMATIVE]
+
+    def _is_auto(self, term: Term) -> bool:
+        return type(term.derived) is Absent and self._missing_option(term.columns[0]) == "auto"
+
+    def _p_value(self, term: Term) -> float:
+        """Return the p-value of the chi-square test whether being missing depends on the class; 1 without a test."""
+        p = float(chi_square(self.tallies_[term.key].table.astype(np.float64).T)[2])
+        return 1.0 if np.isnan(p) else p
+
+    @property
+    def missing_(self) -> dict[str, str]:
+        """How the missing values of each column are treated: 'ignore' or 'value'."""
+        self._check_fitted()
+        used = {term.columns[0] for term in self.terms_ if type(term.derived) is Absent}
+        return {name: "value" if name in used else "ignore" for name in self.schema_}
+
+    @property
+    def _chooses_terms(self) -> bool:
+        options = self.missing.values() if isinstance(self.missing, Mapping) else [self.missing]
+        return "auto" in options
 
     def _check_options(self, frame: Frame) -> None:
         check_settings(self, unseen=("ignore", "share", "error"))
@@ -190,7 +220,7 @@ class NaiveBayesClassifier(GenerativeClassifier):
                         hint=did_you_mean(column, frame.columns) or f"use one of {listed(frame.columns)}.",
                     )
         for option in self.missing.values() if isinstance(self.missing, Mapping) else [self.missing]:
-            check_value("missing", option, ("ignore", "value"))
+            check_value("missing", option, ("ignore", "value", "auto"))
 
     def _zeros(self) -> tuple[str, str]:
         return (
@@ -227,6 +257,14 @@ class NaiveBayesClassifier(GenerativeClassifier):
         self.choices_ = {k: d.choice.scores for k, d in self.densities_.items() if d.choice is not None}
 
     # -- explanations -----------------------------------------------------------------
+
+    def _steps(self, table: Table, one: Frame) -> tuple[list[Step], list[str]]:
+        steps, notes = super()._steps(table, one)
+        for term in self.terms_:
+            if self._is_auto(term):
+                p = f"p = {self._p_value(term):.2g} in the chi-square test of independence"
+                notes.append(f"Whether {term.columns[0]!r} is missing depends on the class: {p}.")
+        return steps, notes
 
     def explain(
         self,
@@ -451,7 +489,7 @@ class NaiveBayesClassifier(GenerativeClassifier):
         """
         report = self.missing_report()
         found = zip(report["attribute"], report["missingness"], strict=True)
-        return [name for name, what in found if what == "informative" and not self._missing_is_value(name)]
+        return [name for name, what in found if what == "informative" and self.missing_[name] == "ignore"]
 
     def missing_report(self) -> Grid:
         """Test for each attribute with missing values whether its missingness depends on the class.
@@ -483,20 +521,24 @@ class NaiveBayesClassifier(GenerativeClassifier):
         total = self.class_count_.astype(np.float64)
         columns: dict[str, list[Any]] = {"attribute": [], "missing": []}
         columns.update({f"missing in {c}": [] for c in classes}, **{"p-value": [], "missingness": []})
-        for part in self.terms_:
-            if not part.as_given:
-                continue
-            missing = total - _present(self.tallies_[part.key])
-            if missing.sum() <= 0:
-                continue
-            p = chi_square(np.stack([missing, total - missing]))[2]
-            columns["attribute"].append(part.key)
+        for name, (missing, known) in self._missing_counts().items():
+            p = chi_square(np.stack([missing, known]))[2]
+            columns["attribute"].append(name)
             columns["missing"].append(number(float(missing.sum())))
             for c, label in enumerate(classes):
                 columns[f"missing in {label}"].append(f"{missing[c] / total[c]:.1%}" if total[c] else "")
             columns["p-value"].append("" if np.isnan(p) else f"{p:.2g}")  # the same in all rows: nothing to test
-            columns["missingness"].append("informative" if p < 0.01 else "not informative")
+            columns["missingness"].append("informative" if p < INFORMATIVE else "not informative")
         return Grid(columns)
+
+    def _missing_counts(self) -> dict[str, tuple[Floats, Floats]]:
+        """Return, for each column with missing values, how many are missing and how many are known in each class."""
+        total, found = self.class_count_.astype(np.float64), {}
+        for part in self.terms_:
+            missing = total - _present(self.tallies_[part.key]) if part.as_given else np.zeros(1)
+            if missing.sum() > 0:
+                found[part.key] = missing, total - missing
+        return found
 
 
 def _check_level(name: str, level: Any) -> None:
