@@ -250,8 +250,6 @@ def missing_values(
     >>> from countwise.evaluation import missing_values
     >>> credit = samples.load("credit")
     >>> found = missing_values(NaiveBayesClassifier(), credit.X, credit.y)
-    >>> print(found)
-    Missing values depend on class in 'Income', 'Debt'; the two readings differ significantly in 'accuracy', 'log_loss'.
     >>> print(found.scores)
     score     left out  as evidence   difference           p
     accuracy  0.773466     0.78312    0.00965436  0.0416874
