@@ -205,7 +205,7 @@ def test_the_report_is_kept_in_model_files_and_fits_a_terminal(settings, tmp_pat
     assert str(again.explain_structure()) == str(report)
     assert max(map(len, report.text(80).splitlines())) <= 80
     assert json.loads(json.dumps(report.to_dict()))
-    assert "Step 1" in str(report) or "Candidate arcs" in str(report)
+    assert "step 1" in str(report) or "Candidate arcs" in str(report)
     for parent, child in net.graph_.arcs:
         assert net.explain_arc(parent, child).n_rows
 

@@ -890,8 +890,8 @@ class NetworkModel(TallyModel):
         Returns
         -------
         Account
-            For a search by an ordering ('ordering', 'backward_ordering', 'orders', 'all_orders', 'annealing'), one
-            section for each node, with each step in which a parent was added or removed. 'all_orders' also has the
+            For a search by an ordering ('ordering', 'backward_ordering', 'orders', 'all_orders', 'annealing'), a
+            section for each step in which a parent was added to a node or removed. 'all_orders' also has the
             score of each ordering. For the other searches, the candidate arcs with their gains; see `explain_arc`.
 
         Examples
@@ -901,11 +901,11 @@ class NetworkModel(TallyModel):
         >>> from countwise import BayesNetwork
         >>> xor = {"A": ["no", "no", "yes", "yes"], "B": ["no", "yes", "no", "yes"], "C": ["no", "yes", "yes", "no"]}
         >>> print(BayesNetwork("backward_ordering").fit(xor).explain_structure().sections[-1])
-        C: of all predecessors, those that do not matter are removed
-          step  parents       BIC  without  BIC without    change
-             1  A, B     -2.77259  A           -4.15888  -1.38629
-                                   B           -4.15888  -1.38629
-          Step 1: every removal lowers the score. C ← A, B.
+        C, step 1: parents A, B; BIC -2.77259
+          without       BIC    change
+          A        -4.15888  -1.38629
+          B        -4.15888  -1.38629
+          Every removal lowers the score. C ← A, B.
         """
         self._check_fitted()
         structure = self.structure if isinstance(self.structure, str) else ""

@@ -138,7 +138,7 @@ def search_account(
     nodes: dict[str, list[SearchStep]] = {}
     for step in found.steps:
         nodes.setdefault(step.child, []).append(step)
-    sections += [_search_of(child, steps, graph, score, alpha) for child, steps in nodes.items()]
+    sections += [one for child, steps in nodes.items() for one in _steps_of(child, steps, graph, score, alpha)]
     first = [name for name in graph if name not in nodes]
     if found.steps and first:
         line = f"No parent can be added to or removed from {', '.join(first)}."
@@ -168,30 +168,33 @@ def _orderings(found: FoundStructure, score: str) -> Section:
     return Section("Every ordering", table, tuple(lines))
 
 
-def _search_of(child: str, steps: Sequence[SearchStep], graph: Graph, score: str, alpha: float | None) -> Section:
-    """Return the section on one node."""
-    adds = steps[0].adds
-    word = "with" if adds else "without"
-    heads = ["step", "parents", score, word, f"{score} {word}", "change"]
-    if alpha is not None:
-        heads = ["step", "parents", word, "χ²", "df", "p"]
-    rows: list[tuple[Any, ...]] = []
-    lines: list[str] = []
+def _steps_of(
+    child: str, steps: Sequence[SearchStep], graph: Graph, score: str, alpha: float | None
+) -> list[Section]:
+    """Return a section for each step of the search at one node."""
+    found = []
     for i, step in enumerate(steps, 1):
-        for j, one in enumerate(step.candidates):
-            start = ("", "") if j else (i, ", ".join(step.parents) or "none")
-            own = None if j else step.score
-            by_score = (own, one.parent, one.score, one.score - step.score)
-            rows.append((*start, *(by_score if alpha is None else (one.parent, one.statistic, one.freedom, one.p))))
-        lines.append(f"Step {i}: {_choice(step, alpha)}")
-    result = ", ".join(graph.parents[child])
-    lines[-1] += f" {child} ← {result}." if result else f" {child} has no parents."
-    title = (
-        f"{child}: parents are added as long as the score rises"
-        if adds
-        else f"{child}: of all predecessors, those that do not matter are removed"
-    )
-    return Section(title, Grid({head: [row[k] for row in rows] for k, head in enumerate(heads)}), tuple(lines))
+        word = "with" if step.adds else "without"
+        parents = f"parents {', '.join(step.parents)}" if step.parents else "no parents"
+        columns: dict[str, list[Any]] = {word: [one.parent for one in step.candidates]}
+        if alpha is None:
+            parents += f"; {score} {number(step.score)}"
+            columns |= {
+                score: [one.score for one in step.candidates],
+                "change": [one.score - step.score for one in step.candidates],
+            }
+        else:
+            columns |= {
+                "χ²": [one.statistic for one in step.candidates],
+                "df": [one.freedom for one in step.candidates],
+                "p": [one.p for one in step.candidates],
+            }
+        line = _choice(step, alpha)
+        if i == len(steps):
+            above = ", ".join(graph.parents[child])
+            line += f" {child} ← {above}." if above else f" {child} has no parents."
+        found.append(Section(f"{child}, step {i}: {parents}", Grid(columns), (line,)))
+    return found
 
 
 def _choice(step: SearchStep, alpha: float | None) -> str:
@@ -199,8 +202,8 @@ def _choice(step: SearchStep, alpha: float | None) -> str:
     one = next((one for one in step.candidates if one.parent == step.chosen), None)
     if one is None:
         if alpha is not None:
-            return f"no p is above {number(alpha)}."
-        return "no addition raises the score." if step.adds else "every removal lowers the score."
+            return f"No p is above {number(alpha)}."
+        return "No addition raises the score." if step.adds else "Every removal lowers the score."
     if step.adds:
         return f"{one.parent} is added, which raises the score most."
     if alpha is not None:
