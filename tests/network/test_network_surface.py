@@ -105,7 +105,7 @@ def test_tables_are_those_of_every_node_and_hold_numbers(kind):
         assert dict(table) == dict(model.cpt(name))
         above = model.graph_.parents[name]
         shares = [column for head, column in table.items() if head not in above]
-        assert all(type(p) is float for column in shares for p in column)
+        assert all(isinstance(p, float) for column in shares for p in column)
         np.testing.assert_allclose(np.sum(shares, axis=0), 1.0, rtol=1e-12)
         assert np.array(shares).T.ravel().tolist() == model.net_.tables[name].ravel().tolist()
 

@@ -410,7 +410,8 @@ class BayesNetwork(NetworkModel):
         return super()._has_parameters or (bool(self.nodes) and set(self.nodes) == set(self.cpts or ()))
 
     def _check_fitted(self, *, answers: bool = True) -> None:
-        if not hasattr(self, "schema_") and self._drawn().nodes:
+        waits = getattr(self, "_waiting", None) is not None  # for complete rows
+        if not hasattr(self, "schema_") and not waits and self._drawn().nodes:
             self._estimate_by_hand()
         super()._check_fitted(answers=answers)
 
