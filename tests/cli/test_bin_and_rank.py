@@ -390,3 +390,12 @@ def test_bins_of_a_size_from_random_centers_and_with_names(folder, options, labe
 )
 def test_options_of_another_rule_are_refused(folder, options, words):
     assert words in run("bin", "weather.csv", "-y", "play", *options, cwd=folder, check=None).stderr
+
+
+def test_the_computation_of_the_cut_points(folder):
+    text = run("bin", "weather.csv", "-y", "play", "--method", "temperature=mdl", "--explain", cwd=folder).stdout
+    assert "class runs: yes | no | yes yes yes" in text
+    assert "84 is not accepted." in text
+    options = ("--method", "temperature=mdl", "--explain", "--json")
+    found = json.loads(run("bin", "weather.csv", "-y", "play", *options, cwd=folder).stdout)
+    assert found["columns"][0]["sections"][0]["title"] == "values in ascending order"

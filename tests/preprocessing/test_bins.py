@@ -307,3 +307,71 @@ def test_nodes_of_a_network_have_the_names_of_their_bins(tmp_path):
             assert "medium" in str(network.cpt("temp"))
     with pytest.raises(OptionError, match="'temp' cannot have the bins of 'naive' in a network"):
         cw.BayesNetworkClassifier("tan", distributions={"temp": "naive"}).fit(RAIN.X, RAIN.y)
+
+
+# -- the working ---------------------------------------------------------------------------------
+
+PENGUINS, WEATHER = samples.load("penguins"), samples.load("weather")
+
+
+@pytest.mark.parametrize("method", [*cuts.METHODS, [70.0, 80.0]])
+def test_every_rule_has_a_working(method):
+    cutter = Discretizer({"temperature": method}, n_bins=3, n=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        cutter.fit(WEATHER.X, WEATHER.y)
+    working, report = cutter.explain("temperature"), cutter.report("temperature")
+    first = working.sections[0]
+    assert first.table["value"] == sorted(set(WEATHER.X["temperature"].tolist()))
+    assert first.lines[-1] == "class runs: yes | no | yes yes yes | no no/yes | yes | no | yes yes | no"
+    cut = [float(edge) for cell in first.table["cut above it"] if cell for edge in cell.split(", ")]
+    assert np.allclose(cut, report.cuts.edges, rtol=1e-5)
+    assert next(s for s in working.sections if s.title == "bins").table == report.table
+    assert all(len(line) <= 80 for line in working.text(80).splitlines())
+    assert working.value == len(report.cuts.edges) + 1
+    assert r"\begin{" in working.latex(56)
+    assert "<table" in working.html()
+    assert working.to_dict()["sections"][0]["table"]["value"] == first.table["value"]
+
+
+@pytest.mark.parametrize("column", ["bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g"])
+def test_the_intervals_of_mdl_are_those_of_its_cut_points(column):
+    cutter = Discretizer("mdl", columns=[column]).fit(PENGUINS.X, PENGUINS.y)
+    parts = [s for s in cutter.explain(column).sections if "gain of each candidate" in s.title]
+    accepted = [float(s.lines[-1].split(" is ")[0]) for s in parts if s.lines[-1].endswith("is accepted.")]
+    assert np.allclose(sorted(accepted), cutter.edges_[column], rtol=1e-5)
+    for part in parts:
+        best = part.table[""].index("▶")
+        assert part.table["gain"][best] >= max(part.table["gain"]) - 1e-12
+        threshold = next(line for line in part.lines if line.startswith("threshold"))
+        assert float(threshold.split("= ")[-1]) > 0
+    gains, needed = cutter.cuts_[column].parts
+    written = " ".join(line for part in parts for line in part.lines)
+    assert all(f"{x:.6g}" in written for x in [*gains, *needed])
+
+
+def test_workings_of_tiny_columns_and_without_a_class():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for cells in ([np.nan, np.nan], [1.0, np.nan], [1.0, 1.0], [1.0, 2.0]):
+            for method in cuts.METHODS:
+                cutter = Discretizer({"t": method}).fit({"t": np.array(cells)}, ["a", "b"])
+                assert cutter.explain("t").text().startswith("t: ")
+    bare = Discretizer("equal_width", n_bins=2).fit({"t": [1.0, 2.0, 4.0]}).explain("t")
+    assert [s.title for s in bare.sections] == ["values in ascending order", "cut points", "bins"]
+    assert list(bare.sections[0].table) == ["value", "rows", "cut above it"]
+    clash = Discretizer("equal_width", n_bins=2).fit({"t": [1.0, 2.0, 4.0]}, ["run", "value", "run"]).explain("t")
+    assert list(clash.sections[0].table) == ["value", "class = run", "class = value", "run", "cut above it"]
+
+
+def test_weights_are_in_the_working():
+    cutter = Discretizer("mdl").fit({"t": [1.0, 2.0, 3.0, 4.0]}, list("aabb"), sample_weight=[0.5, 2.5, 3.0, 4.0])
+    assert cutter.explain("t").sections[0].table["a"] == [0.5, 2.5, 0, 0]
+    assert cutter.explain("t").sections[1].lines[-1] == "2.5 is accepted."
+
+
+def test_the_report_is_latex_and_html():
+    report = Discretizer("lloyd", n_bins=3, labels=NAMES, columns=["temp"]).fit(RAIN.X, RAIN.y).report("temp")
+    assert "iterations" in report.latex(56)
+    assert "medium" in report.latex()
+    assert "medium" in report._repr_html_()

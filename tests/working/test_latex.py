@@ -86,6 +86,10 @@ def _workings() -> dict[str, str]:
     tennis = samples.load("tennis")
     for name in ("naive Bayes", "tree", "rules", "network"):
         found[f"{name}, rows"] = learners[name].fit(tennis.frame, "play").explain(tennis.X, rows=tennis.frame)
+    cutter = cw.Discretizer({"bill_depth_mm": "mdl", "bill_length_mm": {"method": "lloyd", "n_bins": 3}})
+    cutter.fit(penguins.X, penguins.y)
+    found |= {f"bins by {cutter.how_[name]}": cutter.explain(name) for name in cutter.edges_}
+    found["report of bins"] = cutter.report("bill_length_mm")
     found["Parzen"] = cw.ParzenClassifier().fit(numbers, penguins.y).explain(numbers, row=0)
     for covariance in ("shared", "own"):
         model = cw.DiscriminantClassifier(covariance).fit(numbers, penguins.y)

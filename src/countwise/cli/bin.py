@@ -70,6 +70,9 @@ __all__ = ["command"]
 )
 @_common.json_option
 @click.option(
+    "--explain", "explained", is_flag=True, help="Print the computation of every cut point instead of the report."
+)
+@click.option(
     "--sql",
     "table",
     default=None,
@@ -93,6 +96,7 @@ def command(
     drop: tuple[str, ...],
     output: str | None,
     as_json: bool,
+    explained: bool,
     table: str | None,
     dialect: str,
 ) -> None:
@@ -115,8 +119,8 @@ def command(
         ("equal_frequency", "equal_width", "kmeans", "lloyd"): {"--bins": bins},
     }
     _check(methods, bins, of_rules, output, as_json, files)
-    if table is not None and (as_json or output is not None):
-        raise click.UsageError("--sql cannot be combined with -o or --json.")
+    if table is not None and (as_json or explained or output is not None):
+        raise click.UsageError("--sql cannot be combined with -o, --json or --explain.")
     known = _common.types_from(files, types, target, drop)
     cutter = Discretizer(
         _methods(methods),
@@ -141,7 +145,7 @@ def command(
     if table is not None:
         _common.echo_data(cutter.to_sql(table, dialect, keep=[] if target is None else [target]) + ";")
         return
-    reports = [cutter.report(name) for name in cutter.edges_]
+    reports: list[Any] = [cutter.explain(name) if explained else cutter.report(name) for name in cutter.edges_]
     if as_json:
         _common.echo_json(
             {"rows": cutter.n_rows_, "target": target, "columns": [report.to_dict() for report in reports]}

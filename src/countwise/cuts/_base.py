@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from countwise import _kernels
 from countwise._typing import Floats
 from countwise.data.columns import narrowest
-from countwise.working import Grid
+from countwise.working import Account, Grid, Section
 from countwise.working.numbers import number
 
 __all__ = ["CutReport", "Cuts", "codes_in", "labels", "midway", "uncut"]
@@ -202,6 +202,53 @@ class CutReport:
         )
 
     @property
+    def _account(self) -> Account:
+        k = len(self.cuts.edges) + 1
+        sections = [Section("bins", self.table, tuple(self._information()))]
+        if self.history is not None:
+            sections.append(Section("iterations", self.history))
+        answer = f"{self.name}: {k} bin{'s' * (k > 1)} by {self.how}"
+        return Account(answer, float(k), tuple(sections), tuple(self.notes))
+
+    def latex(self, width: int | None = None) -> str:
+        r"""Return the report as LaTeX; the document must load amsmath, and graphicx if a width is given.
+
+        Parameters
+        ----------
+        width : int or None, default=None
+            Tables are broken to fit into this many characters; a beamer frame has about 56. None does not break.
+
+        Returns
+        -------
+        str
+            The bins, the iterations of k-means, the information and the notes.
+
+        Examples
+        --------
+        >>> from countwise import Discretizer
+        >>> cutter = Discretizer({"temp": [15.0]}).fit({"temp": [12.5, 19.0, 31.0]})
+        >>> print(cutter.report("temp").latex().splitlines()[0])
+        \noindent temp: 2 bins by hand\par
+        """
+        return self._account.latex(width)
+
+    def _repr_html_(self) -> str:
+        return self._account.html()
+
+    def _information(self) -> list[str]:
+        """Return the mutual information with the class, before and after."""
+        if np.isnan(self.before):
+            return []
+        k = len(self.cuts.edges) + 1
+        fraction = max(0.0, 1 - self.after / self.before) if self.before > 0 else 0.0
+        lost = f" ({100 * fraction:.0f} % lost)" if self.before > 0 else ""
+        about, chance = f"Mutual information with {self.target}", f"({number(self.chance)} expected by chance)"
+        return [
+            f"{about}, {self.n_values} distinct values: {number(self.before)} bits {chance}",
+            f"{about}, {k} bin{'s' * (k > 1)}: {number(self.after)} bits{lost}",
+        ]
+
+    @property
     def notes(self) -> list[str]:
         """Notes, such as deviations from the requested settings and missing values."""
         notes = list(self.cuts.notes)
@@ -243,13 +290,7 @@ class CutReport:
         lines = [f"{self.name}: {k} bin{'s' * (k > 1)} by {self.how}", self.table.text(width)]
         if self.history is not None:
             lines += [self.history.text(width)]
-        if not np.isnan(self.before):
-            fraction = max(0.0, 1 - self.after / self.before) if self.before > 0 else 0.0
-            lost = f" ({100 * fraction:.0f} % lost)" if self.before > 0 else ""
-            about, chance = f"Mutual information with {self.target}", f"({number(self.chance)} expected by chance)"
-            lines.append(f"{about}, {self.n_values} distinct values: {number(self.before)} bits {chance}")
-            lines.append(f"{about}, {k} bin{'s' * (k > 1)}: {number(self.after)} bits{lost}")
-        return "\n".join([*lines, *(f"Note: {note}" for note in self.notes)])
+        return "\n".join([*lines, *self._information(), *(f"Note: {note}" for note in self.notes)])
 
     __repr__ = __str__
 
