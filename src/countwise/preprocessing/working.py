@@ -146,11 +146,12 @@ def _equal_width(line: _SortedLine, edges: Floats) -> Section:
     low, high = number(line.low), number(line.high)
     n = round((line.high - line.low) / float(edges[0] - line.low)) if len(edges) else 1
     width = number((line.high - line.low) / n)
-    texts = [f"width = ({high} - {low})/{n} = {width}"]
-    for edge in edges.tolist():
-        texts.append(
-            f"cut = {low} + {round((edge - line.low) / (line.high - line.low) * n)}·{width} = {number(edge)}"
-        )
+    places = np.rint((edges - line.low) / (line.high - line.low) * n).astype(np.int64).tolist()
+    pairs = zip(places, edges.tolist(), strict=True)
+    texts = [
+        f"width = ({high} - {low})/{n} = {width}",
+        *(f"cut = {low} + {i}·{width} = {number(edge)}" for i, edge in pairs),
+    ]
     return Section("cut points", Grid({}), _formulas(texts))
 
 
@@ -282,7 +283,7 @@ def _adjacent(report: CutReport) -> Section:
     counts, labels = report.counts.T, report.cuts.labels
     most = min(len(labels) - 1, _MOST_LINES)
     tests = [chi_square(counts[i : i + 2]) for i in range(most)]
-    table = {
+    table: dict[str, list[Any]] = {
         "bins": [f"{labels[i]}, {labels[i + 1]}" for i in range(most)],
         "χ²": [float(test[0]) for test in tests],
         "p": [float(test[2]) for test in tests],
