@@ -10,7 +10,7 @@ from countwise.plots.displays_curves import (
     plot_threshold_gains,
 )
 from countwise.plots.displays_scores import CalibrationDisplay, PrecisionRecallDisplay, ROCDisplay
-from countwise.plots.displays_tables import ConfusionDisplay, DensityDisplay
+from countwise.plots.displays_tables import ConfusionDisplay, DensityDisplay, HistogramDisplay
 from countwise.plots.network import draw_network
 from countwise.plots.regions import compare_boundaries
 from countwise.plots.tree import draw_tree
@@ -19,6 +19,7 @@ __all__ = [
     "CalibrationDisplay",
     "ConfusionDisplay",
     "DensityDisplay",
+    "HistogramDisplay",
     "LearningCurveDisplay",
     "PrecisionRecallDisplay",
     "ROCDisplay",

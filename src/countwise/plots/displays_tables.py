@@ -1,4 +1,4 @@
-"""Displays of confusion matrices and of the distributions of a naive Bayes model."""
+"""Displays of confusion matrices, of the distributions of a naive Bayes model, and of histograms with cut points."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ import numpy as np
 from countwise.base.predictions import Predictions
 from countwise.data.columns import plain
 from countwise.data.derived import Absent
-from countwise.errors import OptionError, TableError, did_you_mean, listed
+from countwise.errors import OptionError, TableError, check_number, did_you_mean, listed
 from countwise.plots.displays import HATCHES, Display, PredictionDisplay, line, predictions_from
-from countwise.plots.style import DARK, literal, look, shortened
+from countwise.plots.style import DARK, MARK, QUIET, literal, look, shortened, text_width
 from countwise.working.numbers import number
 
-__all__ = ["ConfusionDisplay", "DensityDisplay"]
+__all__ = ["ConfusionDisplay", "DensityDisplay", "HistogramDisplay"]
 
 _MOST_BARS = 30  # values of a nominal attribute that are drawn
+_MOST_CUTS = 25  # cut points that are labeled
+_MOST_DEFAULT, _MOST_CELLS = 60, 10_000  # bars of a histogram, by default and on request
 
 
 class ConfusionDisplay(PredictionDisplay):
@@ -357,3 +359,175 @@ def _density(estimator: Any, attribute: str) -> Any:
             f"{attribute!r} has no separate distribution: the model describes {len(part.columns)} columns jointly."
         )
     return estimator.densities_[part.key]
+
+
+class HistogramDisplay(Display):
+    """Histogram of a numeric column, the rows of each class on top of each other, with the cut points of its bins.
+
+    Parameters
+    ----------
+    values : mapping of class to array-like
+        The values of the column in each class.
+    edges : array-like of float
+        The cut points.
+    weights : mapping of class to array-like, optional
+        The weight of each value. By default 1.
+    name : str, default=''
+        Name of the column.
+    labels : sequence of str, optional
+        The names of the bins, which are written above them.
+    rule : str, default=''
+        The discretization method, for the title.
+    bars : int, optional
+        The number of bars, of equal width. By default it follows from the number of values.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes of the last drawing.
+    figure_ : matplotlib Figure
+        The figure of these axes.
+    limits : ndarray of shape (n_bars + 1,)
+        The limits of the bars.
+    heights : dict of class to ndarray
+        The number of rows of each class in each bar.
+
+    Examples
+    --------
+    >>> from countwise import Discretizer, samples
+    >>> from countwise.plots import HistogramDisplay
+    >>> birds = samples.load("penguins")
+    >>> cutter = Discretizer("mdl").fit(birds.X, birds.y)
+    >>> shown = HistogramDisplay.from_discretizer(cutter, "flipper_length_mm")  # or cutter.plot("flipper_length_mm")
+    >>> shown.edges.tolist(), list(shown.heights)
+    ([192.5, 206.5], ['Adelie', 'Chinstrap', 'Gentoo'])
+    """
+
+    def __init__(
+        self, values: Mapping[Any, Any], edges: Any, *, weights: Mapping[Any, Any] | None = None, name: str = "",
+        labels: Sequence[str] = (), rule: str = "", bars: int | None = None,
+    ) -> None:  # fmt: skip
+        check_number("bars", bars, 1, most=_MOST_CELLS, none=True, whole=True)
+        if not isinstance(values, Mapping) or not values:
+            raise TableError("values must be a mapping of class to the values of the column.")
+        self.edges = np.sort(np.asarray(edges, dtype=np.float64))
+        self.name, self.labels, self.rule = name, tuple(labels), rule
+        given = {c: np.asarray(x, dtype=np.float64) for c, x in values.items()}
+        heavy = {c: np.ones(len(x)) if weights is None else np.asarray(weights[c]) for c, x in given.items()}
+        heavy = {c: w[np.isfinite(given[c])] for c, w in heavy.items()}
+        given = {c: x[np.isfinite(x)] for c, x in given.items()}
+        every = np.concatenate(list(given.values()))
+        if not len(every):
+            raise TableError(f"Every value{f' of {name!r}' if name else ''} is missing; there is nothing to draw.")
+        low, high = float(every.min()), float(every.max())
+        if not low < high:
+            low, high = low - 0.5, high + 0.5
+        n = sum(float(w.sum()) for w in heavy.values())
+        wanted = int(np.clip(np.ceil(3 * np.cbrt(n)), 12, _MOST_DEFAULT)) if bars is None else int(bars)
+        self.limits = np.linspace(low, high, wanted + 1)
+        self.heights = {c: np.histogram(x, self.limits, weights=heavy[c])[0] for c, x in given.items()}
+
+    @classmethod
+    def from_discretizer(cls, discretizer: Any, column: str, *, bars: int | None = None, ax: Any = None) -> Self:
+        """Draw a column with the cut points of a fitted discretizer.
+
+        Parameters
+        ----------
+        discretizer : Discretizer
+            A fitted discretizer.
+        column : str
+            A column that it discretizes.
+        bars : int, optional
+            The number of bars. By default it follows from the number of rows.
+        ax : matplotlib Axes, optional
+            Axes to draw on. By default new ones.
+
+        Returns
+        -------
+        HistogramDisplay
+            The display, with the axes in `ax_`.
+
+        Examples
+        --------
+        >>> from countwise import Discretizer, samples
+        >>> from countwise.plots import HistogramDisplay
+        >>> rain = samples.load("rain")
+        >>> cutter = Discretizer("equal_width", n_bins=3).fit(rain.X, rain.y)
+        >>> HistogramDisplay.from_discretizer(cutter, "temp").ax_.get_xlabel()
+        'temp'
+        """
+        if not hasattr(discretizer, "report"):
+            raise OptionError(f"A discretizer is needed, not {type(discretizer).__name__}.")
+        report = discretizer.report(column)
+        sets = dict(zip(report.classes, discretizer.tallies_[column].filled, strict=True))
+        k = len(report.cuts.edges) + 1
+        return cls(
+            {plain(c): x for c, (x, _) in sets.items()},
+            report.cuts.edges,
+            weights={plain(c): w for c, (_, w) in sets.items()},
+            name=column,
+            labels=report.cuts.names,
+            rule=f"{k} bin{'s' * (k > 1)} by {report.how}",
+            bars=bars,
+        ).plot(ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw the histogram with its cut points.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Axes to draw on. By default new ones.
+
+        Returns
+        -------
+        self
+            The display, with the axes in `ax_`.
+
+        Examples
+        --------
+        >>> from countwise.plots import HistogramDisplay
+        >>> HistogramDisplay({"no": [1, 2], "yes": [3, 4]}, [2.5], name="t").plot().ax_.get_ylabel()
+        'rows'
+        """
+        ax = self._place(ax, (6.8, 4.0))
+        below, width = np.zeros(len(self.limits) - 1), np.diff(self.limits)
+        for i, (c, heights) in enumerate(self.heights.items()):
+            ax.bar(self.limits[:-1], heights, width, bottom=below, align="edge", label=str(c), color=look(i)[0],
+                   alpha=0.75, hatch=HATCHES[i % len(HATCHES)], edgecolor="white", linewidth=0.4)  # fmt: skip
+            below = below + heights
+        many = len(self.edges) > _MOST_CUTS
+        for edge in self.edges.tolist():
+            ax.axvline(edge, color=MARK, linestyle="--", linewidth=1.2, alpha=0.25 if many else 1.0)
+        ends = [self.limits[0], *self.edges, self.limits[-1]]
+        ax.set_xlim(min(ends) - width[0] / 2, max(ends) + width[0] / 2)
+        ax.set_ylim(0, float(below.max()) * (1.18 if len(self.edges) and not many else 1.05))
+        ax.yaxis.get_major_locator().set_params(integer=True)
+        if not many:
+            self._write(ax)
+        if self.rule:
+            ax.set_title(self.rule, loc="left", fontsize=9)
+        if len(self.heights) == 1:
+            return self._without_legend(ax)
+        return self._labeled(self.name, "rows")
+
+    def _without_legend(self, ax: Any) -> Self:
+        ax.set(xlabel=self.name, ylabel="rows")
+        literal(ax)
+        return self
+
+    def _write(self, ax: Any) -> None:
+        """Write the cut points beside their lines, and the names of the bins between them."""
+        low, high = ax.get_xlim()
+        inside = ax.get_xaxis_transform()  # heights as proportions
+        gaps = np.diff(self.edges)
+        unit = (high - low) / 440  # about one point of the font
+        needed = max((text_width(number(e), 8) for e in self.edges.tolist()), default=0.0) * unit
+        upright = len(gaps) > 0 and float(gaps.min()) < needed * 1.1
+        for edge in self.edges.tolist():
+            ax.annotate(number(edge), (edge, 0.985), xycoords=inside, xytext=(2, 0), textcoords="offset points",
+                        va="top", ha="left", fontsize=8, color=MARK, rotation=90 if upright else 0)  # fmt: skip
+        ends = np.concatenate([[low], self.edges, [high]])
+        for label, a, b in zip(self.labels, ends[:-1], ends[1:], strict=False):
+            ax.text((a + b) / 2, 0.9 if not upright else 0.8, shortened(label, (b - a) / unit, 9), transform=inside,
+                    va="top", ha="center", fontsize=9, color=QUIET)  # fmt: skip
