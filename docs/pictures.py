@@ -337,6 +337,13 @@ def filter_scores() -> str:
     return cw.FilterSelector(k=4).fit(credit.X, credit.y).table_._repr_html_()
 
 
+@_picture
+def histogram_cuts() -> str:
+    penguins = samples.load("penguins")
+    cutter = cw.Discretizer("mdl", columns=["bill_length_mm"]).fit(penguins.X, penguins.y)
+    return _plot(lambda ax: cutter.plot("bill_length_mm", ax=ax))
+
+
 # -- which picture a public name shows -----------------------------------------------
 
 _WORKING, _DRAWN, _REGIONS = "A worked prediction", "Drawn", "Decision regions"
@@ -375,6 +382,8 @@ SHOWN: dict[str, dict[str, str]] = {
     "plots.plot_threshold_gains": {"threshold_gains": _DRAWN},
     "feature_selection.threshold_gains": {"threshold_gains": "Drawn by `plot_threshold_gains`"},
     "feature_selection.ContingencyTable": {"contingency_table": "In a notebook"},
+    "Discretizer": {"histogram_cuts": "`plot` of a column"},
+    "plots.HistogramDisplay": {"histogram_cuts": _DRAWN},
     "plots.ROCDisplay": {"roc": _DRAWN},
     "plots.PrecisionRecallDisplay": {"precision_recall": _DRAWN},
     "plots.CalibrationDisplay": {"calibration": _DRAWN},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 import duckdb
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -13,7 +14,8 @@ from sklearn.cluster import KMeans
 
 import countwise as cw
 from countwise import Binned, Discretizer, NaiveBayesClassifier, cuts, samples
-from countwise.errors import DataWarning, OptionError, UnseenValueError
+from countwise.errors import DataWarning, OptionError, TableError, UnseenValueError
+from countwise.plots import HistogramDisplay
 from countwise.tallies import Values
 
 RAIN, CREDIT = samples.load("rain"), samples.load("credit")
@@ -375,3 +377,47 @@ def test_the_report_is_latex_and_html():
     assert "iterations" in report.latex(56)
     assert "medium" in report.latex()
     assert "medium" in report._repr_html_()
+
+
+# -- the picture -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", [*cuts.METHODS, [40.0, 45.0, 50.0]])
+def test_the_histogram_of_every_rule_has_its_cut_points(method):
+    column = "bill_length_mm"
+    shown = Discretizer({column: method}, n_bins=4, n=20).fit(PENGUINS.X, PENGUINS.y).plot(column)
+    edges = shown.edges
+    assert [line.get_xdata()[0] for line in shown.ax_.lines] == edges.tolist()
+    x = np.asarray(PENGUINS.X[column], dtype=float)
+    for c, heights in shown.heights.items():
+        assert np.array_equal(heights, np.histogram(x[(PENGUINS.y == c) & ~np.isnan(x)], shown.limits)[0])
+    assert len(shown.ax_.patches) == 3 * (len(shown.limits) - 1)
+    assert shown.ax_.get_xlabel() == column
+    assert shown.ax_.get_title(loc="left").startswith(f"{len(edges) + 1} bins by ")
+    written = [text.get_text() for text in shown.ax_.texts]
+    assert written == ([f"{edge:.6g}" for edge in edges] if len(edges) <= 25 else [])
+    plt.close("all")
+
+
+def test_a_histogram_shows_names_weights_and_columns_without_a_class():
+    cutter = Discretizer("equal_width", n_bins=3, labels=NAMES, columns=["temp"])
+    shown = cutter.fit(RAIN.X, RAIN.y, sample_weight=[1, 2, 3, 4, 5, 6]).plot("temp", bars=5)
+    assert [text.get_text() for text in shown.ax_.texts][-3:] == list(NAMES)
+    assert sum(heights.sum() for heights in shown.heights.values()) == 21
+    assert len(shown.limits) == 6
+    bare = Discretizer("equal_width", n_bins=3, columns=["temp"]).fit(RAIN.X).plot("temp")
+    assert bare.ax_.get_legend() is None
+    assert list(bare.heights) == ["rows"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        constant = Discretizer("mdl").fit({"t": [2.0, 2.0]}, ["a", "b"]).plot("t")
+        assert constant.limits[0] < 2.0 < constant.limits[-1]
+        with pytest.raises(TableError, match="Every value of 't' is missing; there is nothing to draw"):
+            Discretizer("mdl").fit({"t": [np.nan, np.nan]}, ["a", "b"]).plot("t")
+    with pytest.raises(OptionError, match="A discretizer is needed, not NaiveBayesClassifier"):
+        HistogramDisplay.from_discretizer(NaiveBayesClassifier(), "t")
+    with pytest.raises(TableError, match="values must be a mapping of class"):
+        HistogramDisplay([1.0, 2.0], [1.5])
+    with pytest.raises(OptionError, match="bars must be"):
+        cutter.plot("temp", bars=0)
+    plt.close("all")
