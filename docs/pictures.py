@@ -341,7 +341,7 @@ def filter_scores() -> str:
 def histogram_cuts() -> str:
     penguins = samples.load("penguins")
     cutter = cw.Discretizer("mdl", columns=["bill_length_mm"]).fit(penguins.X, penguins.y)
-    return _plot(lambda ax: cutter.plot("bill_length_mm", ax=ax))
+    return _plot(lambda ax: plots.HistogramDisplay.from_discretizer(cutter, "bill_length_mm", ax=ax))
 
 
 # -- which picture a public name shows -----------------------------------------------
@@ -382,7 +382,7 @@ SHOWN: dict[str, dict[str, str]] = {
     "plots.plot_threshold_gains": {"threshold_gains": _DRAWN},
     "feature_selection.threshold_gains": {"threshold_gains": "Drawn by `plot_threshold_gains`"},
     "feature_selection.ContingencyTable": {"contingency_table": "In a notebook"},
-    "Discretizer": {"histogram_cuts": "`plot` of a column"},
+    "Discretizer": {"histogram_cuts": "Drawn by `HistogramDisplay`"},
     "plots.HistogramDisplay": {"histogram_cuts": _DRAWN},
     "plots.ROCDisplay": {"roc": _DRAWN},
     "plots.PrecisionRecallDisplay": {"precision_recall": _DRAWN},

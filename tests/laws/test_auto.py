@@ -24,7 +24,7 @@ from countwise import (
     leave_one_out,
     samples,
 )
-from countwise.cuts.unsupervised import LEAST
+from countwise.cuts.methods import LEAST
 from countwise.data.table import Table
 from countwise.distributions.auto import leave_one_out_score
 from countwise.distributions.binned import BinnedDensity

@@ -15,7 +15,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from countwise import Discretizer, cuts, measures
-from countwise.cuts import unsupervised
+from countwise.cuts import methods
 from countwise.errors import DataWarning
 from countwise.tallies import Values
 
@@ -375,11 +375,11 @@ def test_the_best_number_of_ranges_is_the_best(rows):
     tally = Values.from_arrays(rows.x, rows.y)
     most = min(50, len(tally.pooled[0]))
     found = {
-        k: unsupervised.leave_one_out_score(tally.counts_in(cuts.equal_width(tally, k).edges).T)
+        k: methods.leave_one_out_score(tally.counts_in(cuts.equal_width(tally, k).edges).T)
         for k in range(1, most + 1)
     }
     chosen = cuts.best_number(cuts.equal_width, tally)
-    score = unsupervised.leave_one_out_score(tally.counts_in(chosen.edges).T)
+    score = methods.leave_one_out_score(tally.counts_in(chosen.edges).T)
     assert score == pytest.approx(max(found.values()), rel=1e-11)
 
 

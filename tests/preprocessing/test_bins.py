@@ -385,7 +385,8 @@ def test_the_report_is_latex_and_html():
 @pytest.mark.parametrize("method", [*cuts.METHODS, [40.0, 45.0, 50.0]])
 def test_the_histogram_of_every_rule_has_its_cut_points(method):
     column = "bill_length_mm"
-    shown = Discretizer({column: method}, n_bins=4, n=20).fit(PENGUINS.X, PENGUINS.y).plot(column)
+    cutter = Discretizer({column: method}, n_bins=4, n=20).fit(PENGUINS.X, PENGUINS.y)
+    shown = HistogramDisplay.from_discretizer(cutter, column)
     edges = shown.edges
     assert [line.get_xdata()[0] for line in shown.ax_.lines] == edges.tolist()
     x = np.asarray(PENGUINS.X[column], dtype=float)
@@ -401,23 +402,26 @@ def test_the_histogram_of_every_rule_has_its_cut_points(method):
 
 def test_a_histogram_shows_names_weights_and_columns_without_a_class():
     cutter = Discretizer("equal_width", n_bins=3, labels=NAMES, columns=["temp"])
-    shown = cutter.fit(RAIN.X, RAIN.y, sample_weight=[1, 2, 3, 4, 5, 6]).plot("temp", bars=5)
+    cutter.fit(RAIN.X, RAIN.y, sample_weight=[1, 2, 3, 4, 5, 6])
+    shown = HistogramDisplay.from_discretizer(cutter, "temp", bars=5)
     assert [text.get_text() for text in shown.ax_.texts][-3:] == list(NAMES)
     assert sum(heights.sum() for heights in shown.heights.values()) == 21
     assert len(shown.limits) == 6
-    bare = Discretizer("equal_width", n_bins=3, columns=["temp"]).fit(RAIN.X).plot("temp")
+    bare = HistogramDisplay.from_discretizer(
+        Discretizer("equal_width", n_bins=3, columns=["temp"]).fit(RAIN.X), "temp"
+    )
     assert bare.ax_.get_legend() is None
     assert list(bare.heights) == ["rows"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        constant = Discretizer("mdl").fit({"t": [2.0, 2.0]}, ["a", "b"]).plot("t")
+        constant = HistogramDisplay.from_discretizer(Discretizer("mdl").fit({"t": [2.0, 2.0]}, ["a", "b"]), "t")
         assert constant.limits[0] < 2.0 < constant.limits[-1]
         with pytest.raises(TableError, match="Every value of 't' is missing; there is nothing to draw"):
-            Discretizer("mdl").fit({"t": [np.nan, np.nan]}, ["a", "b"]).plot("t")
+            HistogramDisplay.from_discretizer(Discretizer("mdl").fit({"t": [np.nan, np.nan]}, ["a", "b"]), "t")
     with pytest.raises(OptionError, match="A discretizer is needed, not NaiveBayesClassifier"):
         HistogramDisplay.from_discretizer(NaiveBayesClassifier(), "t")
     with pytest.raises(TableError, match="values must be a mapping of class"):
         HistogramDisplay([1.0, 2.0], [1.5])
     with pytest.raises(OptionError, match="bars must be"):
-        cutter.plot("temp", bars=0)
+        HistogramDisplay.from_discretizer(cutter, "temp", bars=0)
     plt.close("all")

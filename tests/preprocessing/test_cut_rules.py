@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from countwise import Binned, cuts, samples
-from countwise.cuts.unsupervised import leave_one_out_score
+from countwise.cuts.methods import leave_one_out_score
 from countwise.tallies import Values
 
 

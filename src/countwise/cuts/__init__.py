@@ -16,15 +16,17 @@ import numpy as np
 
 from countwise._typing import Floats
 from countwise.cuts._base import CutReport, Cuts, codes_in, labels, midway
-from countwise.cuts.supervised import class_contiguous, mdl, min_n
-from countwise.cuts.unsupervised import (
+from countwise.cuts.methods import (
     best_number,
+    class_contiguous,
     edges_of,
     equal_frequency,
     equal_width,
     given,
     kmeans,
     lloyd,
+    mdl,
+    min_n,
     naive,
     quantiles,
 )

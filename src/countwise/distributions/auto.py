@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from countwise import _kernels
 from countwise._typing import Floats, Indices
-from countwise.cuts.unsupervised import LEAST
+from countwise.cuts.methods import LEAST
 from countwise.data.attributes import Attribute, Count
 from countwise.data.columns import narrowest
 from countwise.data.table import Table, threads_for

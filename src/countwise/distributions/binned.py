@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from countwise._typing import Flags, Floats
 from countwise.cuts import COUNTED, CutRule, Cuts, settings_of
-from countwise.cuts.unsupervised import leave_one_out_score
+from countwise.cuts.methods import leave_one_out_score
 from countwise.data.attributes import Ordinal
 from countwise.data.derived import Derived
 from countwise.data.schema import Schema

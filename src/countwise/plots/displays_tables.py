@@ -398,7 +398,7 @@ class HistogramDisplay(Display):
     >>> from countwise.plots import HistogramDisplay
     >>> birds = samples.load("penguins")
     >>> cutter = Discretizer("mdl").fit(birds.X, birds.y)
-    >>> shown = HistogramDisplay.from_discretizer(cutter, "flipper_length_mm")  # or cutter.plot("flipper_length_mm")
+    >>> shown = HistogramDisplay.from_discretizer(cutter, "flipper_length_mm")
     >>> shown.edges.tolist(), list(shown.heights)
     ([192.5, 206.5], ['Adelie', 'Chinstrap', 'Gentoo'])
     """

@@ -567,34 +567,6 @@ class Discretizer(TableTransformer):
             chance=chance_information(tally.pooled[1], tally.n) if known else float("nan"),
         )
 
-    def plot(self, name: str, *, bars: int | None = None, ax: Any = None) -> Any:
-        """Draw the histogram of a column, with the rows of each class and the cut points.
-
-        Parameters
-        ----------
-        name : str
-            A column that is discretized.
-        bars : int or None, default=None
-            The number of bars. None chooses it by the number of rows.
-        ax : matplotlib Axes, optional
-            Axes to draw on. By default new ones.
-
-        Returns
-        -------
-        HistogramDisplay
-            The display, with the axes in `ax_`.
-
-        Examples
-        --------
-        >>> from countwise import Discretizer, samples
-        >>> rain = samples.load("rain")
-        >>> Discretizer("class_contiguous").fit(rain.X, rain.y).plot("temp").edges.round(2).tolist()
-        [18.95, 19.6, 21.9]
-        """
-        from countwise.plots import HistogramDisplay
-
-        return HistogramDisplay.from_discretizer(self, name, bars=bars, ax=ax)
-
     def explain(self, name: str) -> Account:
         """Explain the cut points of a column step by step.
 
