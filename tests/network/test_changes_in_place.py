@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 
+import numpy as np
 import pytest
 from sklearn.base import clone
 
@@ -74,6 +75,7 @@ def test_every_method_that_changes_a_network_says_so(kind, method):
         (by_hand, lambda net: net.remove_arc("wet", "rain")),
         (by_hand, lambda net: net.remove_arc("hose", "wet")),
         (by_hand, lambda net: net.remove_arc(1, "wet")),
+        (by_hand, lambda net: net.remove_arc(np.array([1, 2]), "wet")),
         (by_hand, lambda net: net.set_cpt("wet", [1, 0])),
         (fitted, lambda net: net.remove_arc("play", "wind")),
         (fitted, lambda net: net.add_arc("outlook", "wind", {"wind": ["Weak"]})),

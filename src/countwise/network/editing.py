@@ -59,7 +59,7 @@ class HandSpecification:
 
     def without_arc(self, parent: str, child: str) -> HandSpecification:
         """Return the specification without an arc, and without the CPT of the child, which depends on it."""
-        if (parent, child) not in self.arcs:
+        if not isinstance(parent, str) or not isinstance(child, str) or (parent, child) not in self.arcs:
             raise absent_arc(self.graph(), parent, child)
         arcs = [arc for arc in self.arcs if arc != (parent, child)]
         return replace(self, arcs=arcs, tables={name: t for name, t in self.tables.items() if name != child})

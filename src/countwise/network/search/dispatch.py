@@ -170,7 +170,7 @@ class StructureSearch:
 
     def _for_class(self, families: Families, names: Sequence[str]) -> FoundStructure:
         target = self.target
-        if target is None or target not in names:
+        if not isinstance(target, str) or target not in names:
             raise OptionError(
                 f"structure={self.structure!r} needs a class node, but target={target!r} is not a node.",
                 hint=did_you_mean(target, names)
