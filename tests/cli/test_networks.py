@@ -107,6 +107,10 @@ def test_a_bif_file_is_asked_in_every_way(folder):
     doing = run("ask", "asia.bif", "lung", "--do", "bronc=yes", "--explain", cwd=folder).stdout
     assert "Setting and observing" in doing
     assert run("ask", "asia.bif", "--do", "bronc=yes", cwd=folder).stdout.count("P(") == 7
+    paths = run("ask", "asia.bif", "lung", "bronc", "--separated", "--given", "Smoke,dysp=yes", cwd=folder).stdout
+    assert "lung and bronc are not d-separated given smoke, dysp" in paths
+    assert "arcs meet at dysp, and it is given" in paths
+    run("ask", "asia.bif", "lung", "--separated", cwd=folder, check=2)
     run("ask", "asia.bif", "--given", "dysp=yes", "--svg", "asia.svg", cwd=folder)
     assert "given" in (folder / "asia.svg").read_text(encoding="utf-8")
     assert "[P(lung | smoke)]" in run("show", "asia.bif", cwd=folder).stdout

@@ -121,3 +121,52 @@ def test_d_separation_is_that_of_networkx_for_random_graphs() -> None:
             continue
         a, b, *given = rng.permutation(nodes)[: 2 + rng.integers(0, len(nodes) - 1)].tolist()
         assert net.d_separated(a, b, given) == networkx.is_d_separator(graph, {a}, {b}, set(given))
+
+
+def test_the_paths_of_a_graph_are_those_of_networkx_and_agree_with_d_separation() -> None:
+    networkx = pytest.importorskip("networkx")
+    rng = np.random.default_rng(1)
+    seen = set()
+    for _ in range(60):
+        arcs = [(f"n{i}", f"n{j}") for j in range(6) for i in range(j) if rng.random() < 0.35]
+        net, graph = BayesNetwork(arcs or {"n0": []}), networkx.DiGraph(arcs)
+        nodes = list(net.graph_)
+        if len(nodes) < 3:
+            continue
+        a, b, *given = rng.permutation(nodes)[: 2 + rng.integers(0, len(nodes) - 1)].tolist()
+        account = net.explain_d_separated(a, b, given)
+        table = account.sections[0].table
+        separated = net.d_separated(a, b, given)
+        assert ("are d-separated" in account.answer) is separated
+        assert account.value == separated
+        if len(table["path"]) < 24:
+            assert ("open" not in table["state"]) is separated
+            expected = {tuple(path) for path in networkx.all_simple_paths(graph.to_undirected(), a, b)}
+            assert {tuple(path.replace("←", "→").split(" → ")) for path in table["path"]} == expected
+        seen |= {reason.split(" ")[0] for reason in table["because"]}
+    assert {"arcs", "the", "no"} <= seen
+
+
+def test_the_paths_say_what_blocks_them() -> None:
+    net = BayesNetwork({"wet": ["rain", "hose"], "slip": ["wet"]})
+    table = net.explain_d_separated("rain", "hose").sections[0].table
+    assert dict(table) == {
+        "path": ["rain → wet ← hose"],
+        "state": ["blocked"],
+        "because": ["arcs meet at wet, and neither it nor a descendant is given"],
+    }
+    assert net.explain_d_separated("rain", "hose", "slip").sections[0].table["because"] == [
+        "arcs meet at wet, and a descendant is given"
+    ]
+    assert net.explain_d_separated("rain", "slip", "wet").sections[0].table["because"] == ["wet is given"]
+    assert "No path connects them" in str(BayesNetwork({"a": [], "b": []}).explain_d_separated("a", "b"))
+    assert "not separated from itself" in str(net.explain_d_separated("rain", ["rain", "hose"]))
+    with pytest.raises(OptionError, match="'hosr'"):
+        net.explain_d_separated("rain", "hosr")
+
+
+def test_a_graph_with_many_paths_shows_the_shortest() -> None:
+    arcs = [(f"n{i:02}", f"n{j:02}") for j in range(40) for i in range(j)]
+    text = str(BayesNetwork(arcs).explain_d_separated("n00", "n39"))
+    assert "n00 → n39" in text
+    assert "The first 24 paths are shown" in text

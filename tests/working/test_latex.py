@@ -116,6 +116,7 @@ def _networks() -> dict[str, object]:
     rows = {"rain": ["no", "no", "yes", None], "wet": ["no", "yes", "yes", "yes"]}
     em = cw.BayesNetwork({"wet": ["rain"]}).fit(rows).explain_em(rows, iterations=1)
     found = {"a search": search, "every ordering": orders, "EM": em}
+    found["d-separation"] = cw.BayesNetwork({"wet": ["rain", "hose"]}).explain_d_separated("rain", "hose")
     return found | {"an intervention": net.explain("rain", {"wet": 1}, do={"hose": 1}), "do": done}
 
 

@@ -41,6 +41,11 @@ __all__ = ["command"]
 )
 @click.option("--explain", is_flag=True, help="Show the computation by variable elimination, step by step.")
 @click.option(
+    "--separated",
+    is_flag=True,
+    help="Show whether the two NODES are d-separated given the nodes of --given (NAME,…), with each path.",
+)
+@click.option(
     "--most-probable",
     is_flag=True,
     help="Show the most probable joint assignment of the nominal nodes that are not in --given.",
@@ -57,6 +62,7 @@ def command(
     method: str,
     n: int,
     explain: bool,
+    separated: bool,
     most_probable: bool,
     svg: str | None,
     as_json: bool,
@@ -72,9 +78,13 @@ def command(
       countwise ask asia.bif lung --given dysp=yes,smoke=yes
       countwise ask asia.bif lung --given dysp=yes --explain
       countwise ask asia.bif lung --do smoke=no --explain
+      countwise ask asia.bif lung bronc --separated --given smoke
       countwise ask asia.bif --given dysp=yes --svg asia.svg
     """
     fitted = network_from(model)
+    if separated:
+        _separated(fitted, nodes, given, as_json, other=bool(doing or svg or explain or most_probable))
+        return
     known = _typed(fitted, pairs(given, "--given"))
     actions = _typed(fitted, asked := pairs(doing, "--do"))
     if len(actions) < len(asked):
@@ -100,6 +110,15 @@ def command(
     else:
         result = fitted.query(nodes[0] if len(nodes) == 1 else nodes, known, do=actions, method=method, n=n)
         echo_json(_plain(result)) if as_json else echo(str(result))
+
+
+def _separated(fitted: Any, nodes: tuple[str, ...], given: tuple[str, ...], as_json: bool, *, other: bool) -> None:
+    if len(nodes) != 2 or other:
+        raise click.UsageError("--separated needs two nodes, and can be used only with --given and --json.")
+    names = [part.partition("=")[0].strip() for text in given for part in text.split(",") if part.strip()]
+    folded = {node.casefold(): node for node in fitted.graph_}
+    working = fitted.explain_d_separated(*nodes, [folded.get(name.casefold(), name) for name in names])
+    echo_json(working.to_dict()) if as_json else echo(working.text(terminal_width()))
 
 
 def _explained(

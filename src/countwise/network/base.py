@@ -983,6 +983,39 @@ class NetworkModel(TallyModel):
         """
         return self._known_graph().d_separated(one, other, given)
 
+    def explain_d_separated(
+        self, one: str | Iterable[str], other: str | Iterable[str], given: str | Iterable[str] = ()
+    ) -> Account:
+        """Show why two sets of nodes are d-separated by a third set or not; the nodes need no CPTs.
+
+        Parameters
+        ----------
+        one : str or iterable of str
+            The first set.
+        other : str or iterable of str
+            The second set.
+        given : str or iterable of str, default=()
+            The nodes to condition on.
+
+        Returns
+        -------
+        Account
+            The paths between the two sets, the shortest first, and for each of them whether it is open or which node
+            blocks it: a node that is given, or a node at which two arcs meet (a collider) if neither it nor a
+            descendant is given.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork
+        >>> print(BayesNetwork({"wet": ["rain", "hose"]}).explain_d_separated("rain", "hose"))
+        rain and hose are d-separated: every path is blocked.
+        <BLANKLINE>
+        Paths
+          path               state    because
+          rain → wet ← hose  blocked  arcs meet at wet, and neither it nor a descendant is given
+        """
+        return inspection.separation_account(self._known_graph(), one, other, given)
+
     def markov_blanket(self, node: str) -> tuple[str, ...]:
         """Return the Markov blanket of a node: its parents, its children and the other parents of its children.
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,9 +33,11 @@ __all__ = [
     "independence_test",
     "search_account",
     "sensitivity_grid",
+    "separation_account",
 ]
 
-_MOST = 24  # orderings that are shown
+_MOST = 24  # orderings, or paths, that are shown
+_MOST_TRIED = 5_000  # paths that are followed
 _SAME = 1e-9  # smaller relative differences of probabilities are rounding errors
 
 
@@ -215,6 +218,73 @@ def _choice(step: SearchStep, alpha: float | None) -> str:
         same = abs(one.score - step.score) <= TINY
         return f"{one.parent} is removed, which {'leaves the score as it is' if same else 'raises the score most'}."
     return f"{one.parent} is removed, which costs least: there are more parents than max_parents."
+
+
+# -- d-separation ------------------------------------------------------------------------
+
+
+def separation_account(
+    graph: Graph, one: str | Iterable[str], other: str | Iterable[str], given: str | Iterable[str]
+) -> Account:
+    """Show why two sets of nodes are d-separated or not: each path between them, and what blocks it."""
+    a, b, c = graph.known(one), graph.known(other), graph.known(given)
+    separated = graph.d_separated(a, b, c)
+    known = graph.ancestors(c)  # a collider among these is open
+    paths, more = _paths(graph, a, b)
+    rows = [(_arrows(graph, path), *_block(graph, path, set(c), known)) for path in paths]
+    left, right = (", ".join(dict.fromkeys(names)) for names in (a, b))
+    condition = f" given {', '.join(c)}" if c else ""
+    text = f"{left} and {right} are {'' if separated else 'not '}d-separated{condition}"
+    lines = []
+    if not rows:
+        lines.append("No path connects them.")
+    elif more:
+        lines.append(f"The first {len(rows)} paths are shown, the shortest ones first.")
+    table = Grid({name: [row[k] for row in rows] for k, name in enumerate(("path", "state", "because"))})
+    end = "every path is blocked" if separated else "a path is open"
+    if set(a) & set(b):
+        end = "a node is not separated from itself"
+    return Account(f"{text}: {end}.", float(separated), (Section("Paths", table, tuple(lines)),))
+
+
+def _paths(graph: Graph, one: Sequence[str], other: Sequence[str]) -> tuple[list[list[str]], bool]:
+    """Return the paths between two sets of nodes, the shortest first, and whether there may be more."""
+    ends, starts = set(other), dict.fromkeys(one)
+    found: list[list[str]] = []
+    waiting = deque([name] for name in starts if name not in ends)
+    for _ in range(_MOST_TRIED):
+        if not waiting or len(found) >= _MOST:
+            break
+        path = waiting.popleft()
+        for node in (*graph.parents[path[-1]], *graph.children(path[-1])):
+            if node in path or node in starts:
+                continue
+            (found if node in ends else waiting).append([*path, node])
+    return found[:_MOST], bool(waiting) or len(found) > _MOST
+
+
+def _arrows(graph: Graph, path: Sequence[str]) -> str:
+    """Format a path: rain → wet ← hose."""
+    text = path[0]
+    for before, node in itertools.pairwise(path):
+        text += f" {'→' if before in graph.parents[node] else '←'} {node}"
+    return text
+
+
+def _block(graph: Graph, path: Sequence[str], given: set[str], known: set[str]) -> tuple[str, str]:
+    """Return whether a path is open or blocked, and why."""
+    reasons = []
+    for before, node, after in zip(path, path[1:], path[2:], strict=False):
+        collider = before in graph.parents[node] and after in graph.parents[node]
+        if collider and node not in known:
+            return "blocked", f"arcs meet at {node}, and neither it nor a descendant is given"
+        if not collider and node in given:
+            return "blocked", f"{node} is given"
+        if collider:
+            reasons.append(f"arcs meet at {node}, and {'it' if node in given else 'a descendant'} is given")
+    if not reasons:
+        return "open", "the nodes are adjacent" if len(path) == 2 else "no node on it blocks it"
+    return "open", "; ".join(reasons)
 
 
 # -- independence ------------------------------------------------------------------------
