@@ -104,6 +104,8 @@ def test_a_bif_file_is_asked_in_every_way(folder):
     assert done.startswith("P(lung | do(smoke = no), dysp = yes)")
     cut = run("ask", "asia.bif", "lung", "--do", "bronc=yes", "--json", cwd=folder).stdout
     assert json.loads(cut)["cut"] == [["smoke", "bronc"]]
+    run("ask", "asia.bif", "--do", "bronc=yes", "--svg", "do.svg", cwd=folder)
+    assert "do(bronc = yes)" in (folder / "do.svg").read_text(encoding="utf-8")
     doing = run("ask", "asia.bif", "lung", "--do", "bronc=yes", "--explain", cwd=folder).stdout
     assert "Setting and observing" in doing
     assert run("ask", "asia.bif", "--do", "bronc=yes", cwd=folder).stdout.count("P(") == 7

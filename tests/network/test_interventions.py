@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import json
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 from countwise import BayesNetwork, BayesNetworkClassifier, samples
 from countwise.errors import OptionError
+from countwise.plots import draw_network
 
 
 def sprinkler() -> BayesNetwork:
@@ -182,3 +184,19 @@ def test_an_intervention_that_makes_no_sense_is_refused(nodes, given, do, messag
     for ask in (sprinkler().query, sprinkler().explain):
         with pytest.raises(OptionError, match=message):
             ask(nodes, given, do=do)
+
+
+def test_a_drawing_marks_the_nodes_that_are_set_and_the_arcs_that_are_cut():
+    picture = draw_network(sprinkler(), {"wet": "yes"}, do={"sprinkler": "on"})
+    ElementTree.fromstring(picture)
+    assert picture.count('class="arc cut"') == 1
+    assert "rain → sprinkler: cut" in picture
+    assert picture.count('class="arc"') == 2
+    assert 'class="node nominal set"' in picture
+    assert 'class="node nominal given"' in picture
+    assert "do(sprinkler = on), given wet = yes" in picture
+    numbers = draw_network(linear(), do={"x": 1.5})
+    ElementTree.fromstring(numbers)
+    assert "= 1.5" in numbers
+    assert "side → x: cut" in numbers
+    assert draw_network(sprinkler(), {"wet": "yes"}) == draw_network(sprinkler(), {"wet": "yes"}, do={})

@@ -89,13 +89,13 @@ def command(
     actions = _typed(fitted, asked := pairs(doing, "--do"))
     if len(actions) < len(asked):
         raise OptionError("--do sets a node to a missing value.", hint="drop it, or pass one of its values.")
-    if actions and (svg or most_probable):
-        raise click.UsageError("--do cannot be used with --svg or --most-probable.")
+    if actions and most_probable:
+        raise click.UsageError("--do cannot be used with --most-probable.")
     if svg:
         from countwise.plots.network import draw_network
 
         with output_file(svg, (model,)) as out:
-            out.write(draw_network(fitted, known))
+            out.write(draw_network(fitted, known, do=actions))
         echo(f"Written to {svg}", err=svg == "-")
     elif most_probable:
         found = fitted.most_probable_explanation(known)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -56,7 +56,9 @@ class _Node:
     tooltip: str = ""
 
 
-def draw_network(model: Any, given: Mapping[str, Any] | None = None, *, title: str = "") -> str:
+def draw_network(
+    model: Any, given: Mapping[str, Any] | None = None, *, do: Mapping[str, Any] | None = None, title: str = ""
+) -> str:
     """Draw a Bayesian network as SVG: arcs point down, and nodes show their distributions.
 
     A nominal node shows the probability of each value; of more than 8 values, the least probable are combined. A
@@ -70,6 +72,9 @@ def draw_network(model: Any, given: Mapping[str, Any] | None = None, *, title: s
     given : mapping of str to value, optional
         The evidence, in the form that `BayesNetwork.query` accepts. Its nodes are marked, and all other nodes show
         their posterior given the evidence.
+    do : mapping of str to value, optional
+        An intervention, in the form that `BayesNetwork.query` accepts. Its nodes are marked; the arcs that it cuts
+        are dashed.
     title : str, default=''
         The title above the drawing.
 
@@ -91,11 +96,24 @@ def draw_network(model: Any, given: Mapping[str, Any] | None = None, *, title: s
         raise OptionError(
             f"{type(model).__name__} is not a Bayesian network.", hint="use a BayesNetwork or BayesNetworkClassifier."
         )
-    if not model._has_parameters and not given:
+    if not model._has_parameters and not given and not do:
         return graph_svg(model._known_graph(), title=title)
-    net, known = model._net(), model._evidence(given)
+    here = model._situation(given, do)
+    net, known = here.net, here.evidence
     numeric = [n for n in net.densities if n not in known and isinstance(net.attributes[n], Numeric)]
-    return network_svg(net, known, title=title, numbers={name: moments(net, name, known) for name in numeric})
+    numbers = {name: moments(net, name, known) for name in numeric}
+    if not here.do:
+        return network_svg(net, known, title=title, numbers=numbers)
+    found = {node.name: node for node in _contents(net, known, numbers)}
+    nodes = [
+        replace(found[name], mark="set" if name in here.do else found[name].mark)
+        if name in found
+        else replace(_number(name, "set", float(here.do[name]), None), mark="set")
+        for name in here.before.graph
+    ]
+    seen = {name: value for name, value in known.items() if name not in here.do}
+    words = ", ".join(part for part in (here.doing, _given(net, *net.evidence(seen))) if part)
+    return _NetworkPage(here.before.graph, nodes, title, words, here.cut).svg()
 
 
 def network_svg(
@@ -112,12 +130,19 @@ def network_svg(
     label "soft".
     """
     known = dict(known or {})
-    codes, values = net.evidence(known)
     for name in numbers or ():
         if name not in net.graph or isinstance(net.attributes[name], Nominal):
             others = [n for n in net.graph if not isinstance(net.attributes[n], Nominal)]
             hint = did_you_mean(name, others) or f"choose among {listed(others)}."
             raise OptionError(f"numbers refers to {name!r}, which is not a numeric node of the network.", hint=hint)
+    return _NetworkPage(
+        net.graph, _contents(net, known, numbers or {}), title, _given(net, *net.evidence(known))
+    ).svg()
+
+
+def _contents(net: Net, known: Mapping[str, Any], numbers: Mapping[str, tuple[float, float]]) -> list[_Node]:
+    """Return the content of each node."""
+    codes, values = net.evidence(known)
     probabilities = net.marginals(known)[0]
     nodes = []
     for name in net.graph:
@@ -126,8 +151,8 @@ def network_svg(
             nodes.append(_nominal(name, a.values, probabilities[name], codes.get(name)))
         else:
             rule = str(getattr(net.densities.get(name), "rule", a.kind))
-            nodes.append(_number(name, rule, values.get(name), (numbers or {}).get(name)))
-    return _NetworkPage(net.graph, nodes, title, _given(net, codes, values)).svg()
+            nodes.append(_number(name, rule, values.get(name), numbers.get(name)))
+    return nodes
 
 
 def graph_svg(graph: Graph, *, title: str = "") -> str:
@@ -183,8 +208,10 @@ def _given(net: Net, codes: Mapping[str, Any], values: Mapping[str, float]) -> s
 class _NetworkPage:
     """The layout of the page, from top to bottom: title, evidence, nodes."""
 
-    def __init__(self, graph: Graph, nodes: Sequence[_Node], title: str, given: str) -> None:
-        self.nodes, self.given = nodes, given
+    def __init__(
+        self, graph: Graph, nodes: Sequence[_Node], title: str, given: str, cut: Sequence[tuple[str, str]] = ()
+    ) -> None:
+        self.nodes, self.given, self.cut = nodes, given, cut
         labels = max((text_width(b.label, _SMALL) * 1.06 for node in nodes for b in node.bars), default=0.0)
         self.label = min(labels, _WIDEST_LABEL)
         self.wide = self._node_width()
@@ -233,6 +260,11 @@ class _NetworkPage:
         x, _, y = placed[-1]
         path[-1] = f"V{y - HEAD:.1f}"  # the arrowhead starts there
         parent, child = map(escape, arc)
+        if arc in self.cut:
+            return (
+                f'<g class="arc cut" data-from="{parent}" data-to="{child}"><title>{parent} → {child}: cut</title>'
+                f'<path d="{"".join(path)}" fill="none" stroke="{_ARC}" stroke-width="1" stroke-dasharray="3 5"/></g>'
+            )
         return (
             f'<g class="arc" data-from="{parent}" data-to="{child}"><title>{parent} → {child}</title>'
             f'<path d="{"".join(path)}" fill="none" stroke="{_ARC}" stroke-width="1.5"/>'
@@ -247,6 +279,7 @@ class _NetworkPage:
         round_ = 11 if kind == "number" else 4
         edge = {
             "given": f'stroke="{DARK}" stroke-width="3"',
+            "set": f'stroke="{DARK}" stroke-width="3"',
             "soft": f'stroke="{DARK}" stroke-width="2.4" stroke-dasharray="7 4"',
         }.get(node.mark, f'stroke="{QUIET}" stroke-width="1"')
         box = f'width="{self.wide:g}" height="{self.heights[node.name]:g}" rx="{round_}"'
@@ -263,7 +296,7 @@ class _NetworkPage:
 
     def _name(self, node: _Node, r: int) -> str:
         """Return the name of a node, with a tag if it has evidence."""
-        wide, given = self.wide, node.mark == "given"
+        wide, given = self.wide, node.mark in ("given", "set")
         name = shortened(node.name, wide - 2 * _SIDE - 46 * bool(node.mark), _BODY * 1.08)
         if not node.mark:
             return svg_text(wide / 2, 17, name, _BODY, anchor="middle", bold=True)
@@ -272,13 +305,13 @@ class _NetworkPage:
         if not given:
             return f'{words}{tag} stroke="{DARK}"/>' + svg_text(wide - 26.5, 17, "soft", _SMALL, anchor="middle")
         head = f"M0 {_NAME - 1:g}V{r}a{r} {r} 0 0 1 {r} -{r}H{wide - r:g}a{r} {r} 0 0 1 {r} {r}V{_NAME - 1:g}z"
-        text = svg_text(wide - 26.5, 16.5, "given", _SMALL, anchor="middle", bold=True)
+        text = svg_text(wide - 26.5, 16.5, node.mark, _SMALL, anchor="middle", bold=True)
         return f'<path d="{head}" fill="{DARK}"/>{words}{tag}/>{text}'
 
     def _bar(self, node: _Node, i: int, bar: _Bar) -> str:
         """Return the row of a value: label, bar, and probability in percent."""
         x, y = _SIDE + self.label + 8, _NAME + _LINE * i
-        given = node.mark == "given"
+        given = node.mark in ("given", "set")
         faint = given and bar.probability == 0
         bold = given and not faint
         color = DARK if given else _OTHERS if bar.others else PALETTE[0]
