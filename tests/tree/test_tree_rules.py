@@ -12,12 +12,12 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import brentq
-from scipy.stats import binom
+from scipy.stats import beta, binom
 
 from countwise import Ordinal, RuleClassifier, TreeClassifier, TreeRegressor, load, samples, save
 from countwise.errors import OptionError
 from countwise.tree.conditions import Condition
-from countwise.tree.rules import Rule, RuleSet
+from countwise.tree.rules import Rule, RuleSet, SimplifiedRule
 
 LEVELS = ("low", "middle", "high")
 SETTINGS = [
@@ -557,3 +557,73 @@ def test_the_explanation_names_the_rule_that_decides_and_what_fails_before_it():
         assert len(told) == min(which[i], 12) + 1
         assert told[-1].startswith("yes")
         assert all(line.startswith("no: ") for line in told[:-1])
+
+
+# -- the report of the simplification ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("gaps", [0.0, 0.15])
+@pytest.mark.parametrize("confidence", [0.1, 0.4])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_report_counts_what_each_rule_covers_without_each_condition(seed, confidence, gaps):
+    X, y = table(seed, gaps=gaps)
+    model = RuleClassifier(types=TYPES, min_samples_leaf=1, confidence=confidence).fit(X, y)
+    tree = TreeClassifier("gain_ratio", types=TYPES).fit(X, y).rules()
+    report = model.simplification_report()
+    before, after = (report.sections[0].table[name] for name in ("rule of the tree", "simplified"))
+    assert before == [rule.written for rule in tree]
+    dropped, shown = 0, iter(report.sections[1:])
+    for rule, short in zip(tree, after, strict=True):
+        section = next(shown, None)
+        if section is None:
+            break
+        conditions, per_step = list(rule.conditions), {}
+        for step, *own in section.table.rows():
+            per_step.setdefault(step, []).append(own)
+        for lines in per_step.values():
+            tried = [conditions, *([c for c in conditions if c is not one] for one in conditions)]
+            assert [line[0] for line in lines] == ["(nothing)", *map(str, conditions)]
+            for (_, n, errors, rate), some in zip(lines, tried, strict=True):
+                told = [c for c, row in zip(y, rows_of(X), strict=True) if all(holds(one, row) for one in some)]
+                assert n == len(told)
+                assert errors == sum(c != rule.answer for c in told)
+                limit = beta.ppf(1 - confidence, errors + 1, n - errors) if errors < n else 1.0
+                assert rate == pytest.approx(limit, rel=1e-9)
+            rates = [line[3] for line in lines[1:]]
+            if min(rates) <= lines[0][3] + 1e-12:
+                conditions.pop(int(np.argmin(rates)))
+                dropped += 1
+        if short != "the same as an earlier rule":
+            assert short == (f"if {' and '.join(map(str, conditions))} then {rule.answer}" if conditions
+                             else f"always {rule.answer}")  # fmt: skip
+    assert report.value >= dropped > 0
+
+
+def test_the_report_of_held_out_rows_and_models_without_one(tmp_path):
+    tennis = samples.load("tennis")
+    held = RuleClassifier(min_samples_leaf=1, simplify="held_out").fit(tennis.frame, "play")
+    assert list(held.simplification_report().sections[-1].table)[-1] == "error rate"
+    save(held, tmp_path / "rules.cw")
+    assert str(load(tmp_path / "rules.cw").simplification_report()) == str(held.simplification_report())
+    for settings in ({"method": "tree"}, {"method": "one_r"}, {"simplify": None}, {"rules": held.rules_}):
+        with pytest.raises(OptionError, match="were dropped"):
+            RuleClassifier(**settings).fit(tennis.frame, "play").simplification_report()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [None, ["a", "b", False], ["a", "b", 0, []], ["a", "b", False, [[1, 0, 0.5, [], 0]]],
+     ["a", "b", False, [[1, 0, "x", [], -1]]], ["a", "b", False, [[1, 0, 0.5, [["w", 1, 0]], -1]]]],
+)  # fmt: skip
+def test_a_damaged_record_of_a_file_is_refused(wrong):
+    with pytest.raises(ValueError, match="simplified rule"):
+        SimplifiedRule.from_list(wrong)
+
+
+def test_rules_as_latex_escape_names():
+    rules = TreeClassifier().fit({"a_b": ["x&y", "50 %"]}, ["p", "q"]).rules()
+    assert r"if a\_b = 50 \% then" in rules.latex()
+    assert rules.latex(40).startswith(r"\begin{enumerate}")
+    assert RuleSet("y", (), ()).latex() == ""
+    with pytest.raises(OptionError, match="width"):
+        rules.latex("wide")

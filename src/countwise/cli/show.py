@@ -30,7 +30,11 @@ _MOST = 200  # most tables to show
 @click.option("--sql", is_flag=True, help="Show a tree as an SQL expression.")
 @click.option("--splits", is_flag=True, help="Show the candidate splits of each node of a tree, with their gains.")
 @click.option("--steps", is_flag=True, help="Show each step of the search for the structure of a network.")
-@click.option("--pruning", is_flag=True, help="Show the decisions of the pruning of a tree.")
+@click.option(
+    "--pruning",
+    is_flag=True,
+    help="Show the decisions of the pruning of a tree, or the conditions dropped from rules.",
+)
 @click.option("--svg", default=None, metavar="FILE", help="Write a drawing of a tree or a network.")
 @click.option(
     "--depth", default=None, type=click.IntRange(min=0), metavar="N", help="Largest depth to which a tree is shown."
@@ -75,7 +79,7 @@ def command(
     fitted = network_from(model) if model.lower().endswith(".bif") else load(model)
     word = KINDS[kind_of(fitted) or "Network"].word
     tree, network = word in ("tree", "regression-tree"), word in ("net", "network")
-    if not tree and (sql or splits or pruning or depth is not None or (rules and word != "rules")):
+    if not tree and (sql or splits or depth is not None or ((rules or pruning) and word != "rules")):
         raise click.UsageError("--rules, --sql, --splits, --pruning and --depth can be used only with trees.")
     if steps and not network:
         raise click.UsageError("--steps can be used only with networks.")
@@ -98,8 +102,10 @@ def command(
     elif tree or word == "rules":
         if attribute:
             raise click.UsageError("ATTRIBUTE cannot be used with trees and rules.")
-        if splits or pruning:
-            _show_working(fitted.split_report(max_depth=depth) if splits else fitted.pruning_report(), as_json)
+        if splits:
+            _show_working(fitted.split_report(max_depth=depth), as_json)
+        elif pruning:
+            _show_working(fitted.pruning_report() if tree else fitted.simplification_report(), as_json)
         else:
             _show_tree(fitted, as_json, rules, sql, depth, tree)
     else:

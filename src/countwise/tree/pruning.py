@@ -29,6 +29,7 @@ __all__ = [
     "PruningStep",
     "between",
     "check_pruning",
+    "checked",
     "grown_and_pruned",
     "held_out_weights",
     "needs_no_rows",
@@ -78,25 +79,26 @@ class PruningStep:
         return [*astuple(self)[:-1], [list(astuple(branch)) for branch in self.branches]]
 
 
+def checked(values: Any, kinds: Sequence[type], what: str) -> list[Any]:
+    """Return a list from a model file; raise ValueError unless its items are of the given types."""
+    suits = isinstance(values, list) and len(values) == len(kinds)
+    for value, kind in zip(values if suits else [None], kinds, strict=False):
+        number = type(value) in (int, float) and -1e300 < value < 1e300
+        if not (number if kind is float else type(value) is kind):
+            raise ValueError(f"{what} is damaged")
+    return list(values)
+
+
 def recorded_steps(data: Any) -> tuple[PruningStep, ...]:
     """Return the steps that a model file holds; raise ValueError for anything else."""
-    kinds = (str, float, float, float, float, int, bool)
-
-    def checked(values: Any, kinds: Sequence[type]) -> list[Any]:
-        suits = isinstance(values, list) and len(values) == len(kinds)
-        for value, kind in zip(values if suits else [None], kinds, strict=False):
-            number = type(value) in (int, float) and -1e300 < value < 1e300
-            if not (number if kind is float else type(value) is kind):
-                raise ValueError("a step of the pruning is damaged")
-        return list(values)
-
+    kinds, what = (str, float, float, float, float, int, bool), "a step of the pruning"
     if not isinstance(data, list) or not all(isinstance(one, list) and one for one in data):
         raise ValueError("the steps of the pruning are no list")
     found = []
     for *own, branches in data:
         every = branches if isinstance(branches, list) else [None]
-        parts = tuple(PrunedBranch(*checked(one, (str, float, float, float, int))) for one in every)
-        found.append(replace(PruningStep(*checked(own, kinds)), branches=parts))
+        parts = tuple(PrunedBranch(*checked(one, (str, float, float, float, int), what)) for one in every)
+        found.append(replace(PruningStep(*checked(own, kinds, what)), branches=parts))
     return tuple(found)
 
 

@@ -30,8 +30,19 @@ from countwise.tree.growth.settings import check_growth_settings, growth_setting
 from countwise.tree.growth.sorted_column import values_by_class
 from countwise.tree.nodes import first_best
 from countwise.tree.pruning import between, held_out_weights, prune_pessimistically
-from countwise.tree.rules import Cover, Rule, RuleSet, counted, exhaustive, ordered, rules_of, simplified
+from countwise.tree.rules import (
+    Cover,
+    Rule,
+    RuleSet,
+    SimplifiedRule,
+    counted,
+    exhaustive,
+    ordered,
+    rules_of,
+    simplified,
+)
 from countwise.tree.scoring import rules_as_terms
+from countwise.tree.working import simplification_account
 from countwise.working import Account, Grid, Section
 from countwise.working.numbers import percent
 
@@ -157,6 +168,7 @@ class RuleClassifier(Classifier, FeatureModel):
 
     rules_: RuleSet = field(init=False)
     default_: Rule = field(init=False)
+    _simplification: tuple[SimplifiedRule, ...] = field(init=False)
     _codes: NDArray[np.intp] = field(init=False)  # class code of each rule, and of the default rule
 
     # -- learning --------------------------------------------------------------------
@@ -184,6 +196,7 @@ class RuleClassifier(Classifier, FeatureModel):
         data = MemoryTrainingSet.of(rows, self._infer_schema(rows.frame), *self._encode_target(rows))
         common: dict[str, Any] = {"schema_": data.schema, "target_": data.target, "_features": data.features}
         cover = _cover_of(data)
+        common["_simplification"] = ()
         if self.rules is not None:
             rules = counted(self._own_rules(self.rules, data), cover)
         elif self.method == "one_r":
@@ -192,7 +205,8 @@ class RuleClassifier(Classifier, FeatureModel):
         elif self.method == "tree":
             rules = counted(self._tree_rules(data), cover)
         else:
-            rules = ordered(self._simplified(data, cover), cover, float(self.confidence))
+            rules, common["_simplification"] = self._simplified(data, cover)
+            rules = ordered(rules, cover, float(self.confidence))
         default = rules.default
         assert default is not None  # noqa: S101 - every list that was counted has a default
         known = {f.name: f for f in data.features}
@@ -226,10 +240,10 @@ class RuleClassifier(Classifier, FeatureModel):
         best = first_best(tree.cells / np.maximum(tree.weights(numeric=False), 1e-300)[:, None])
         return rules_of(tree, data.features, data.target.name, data.target.values, best.tolist())
 
-    def _simplified(self, data: MemoryTrainingSet, cover: Cover) -> RuleSet:
-        """Return the rules of the unpruned tree without unnecessary conditions."""
+    def _simplified(self, data: MemoryTrainingSet, cover: Cover) -> tuple[RuleSet, tuple[SimplifiedRule, ...]]:
+        """Return the rules of the unpruned tree without unnecessary conditions, and the steps of each rule."""
         if self.simplify is None:
-            return self._tree_rules(data)
+            return self._tree_rules(data), ()
         if self.simplify == "pessimistic":
             return simplified(self._tree_rules(data), cover, float(self.confidence))
         held = held_out_weights(data, float(self.validation_fraction), self.random_state)
@@ -425,6 +439,42 @@ class RuleClassifier(Classifier, FeatureModel):
         title = f"{self.target_.name} = {self.target_.values[best]} with probability {probability}."
         return Account(title, float(p[best]), tuple(sections), notes, posterior)
 
+    def simplification_report(self) -> Account:
+        """Return how conditions were dropped from the rules of the tree (C4.5rules), with every error rate.
+
+        Returns
+        -------
+        Account
+            The rules of the tree beside those that remain, and a section for each rule: the rows and the errors of
+            the rule without each of its conditions, and the estimated error rate that decides. `value` is the number
+            of conditions that were dropped.
+
+        Raises
+        ------
+        OptionError
+            If no conditions were dropped, because of `method`, `rules` or ``simplify=None``.
+
+        Examples
+        --------
+        >>> from countwise import RuleClassifier, samples
+        >>> tennis = samples.load("tennis")
+        >>> report = RuleClassifier(min_samples_leaf=1).fit(tennis.frame, "play").simplification_report()
+        >>> print(report.sections[-1])
+        if outlook = Sunny and humidity = Normal then Yes
+          step  without            rows  errors         U
+             1  (nothing)             2       0  0.5
+             1  outlook = Sunny       7       1  0.34071
+             1  humidity = Normal     5       3  0.806236
+             2  (nothing)             7       1  0.34071
+             2  humidity = Normal    14       5  0.483513
+          U(1, 7) = 0.34071
+          (1 - 0.34071)^7 + 7·0.34071·(1 - 0.34071)^6 = 0.25
+          step 1: 0.34071 <= 0.5: outlook = Sunny is dropped
+          step 2: 0.483513 > 0.34071: no condition is dropped
+        """
+        self._check_fitted()
+        return simplification_account(self)
+
     def _scored(self, X: Any, *, proba: bool, reasons: int) -> Any:
         return executed(lambda: ruled(X, rules_as_terms(self), proba=proba, reasons=reasons))
 
@@ -548,7 +598,8 @@ class RuleClassifier(Classifier, FeatureModel):
             zeros = (0.0,) * len(self.target_.values)
             rules = tuple(replace(rule, counts=zeros) for rule in self.rules)
             given = _plain_rules(replace(self.rules, rules=rules, default=None))
-        return {"rules": _plain_rules(replace(self.rules_, default=self.default_)), "given": given}
+        fitted = _plain_rules(replace(self.rules_, default=self.default_))
+        return {"rules": fitted, "given": given, "simplified": [rule.to_list() for rule in self._simplification]}
 
     def _revive(self, state: Mapping[str, Any]) -> None:
         if self.rules is not None:
@@ -560,6 +611,10 @@ class RuleClassifier(Classifier, FeatureModel):
         if every.default is None:
             raise ValueError("the rules have no default")
         self.rules_, self.default_ = self._shown(every, every.default, known), every.default
+        steps = state.get("simplified", [])
+        if not isinstance(steps, list):
+            raise ValueError("the simplified rules are no list")
+        self._simplification = tuple(SimplifiedRule.from_list(one) for one in steps)
         if state.get("given") is not None:
             self.rules = RuleSet.from_dict(state["given"], self.target_.values, known)
         self._derive()

@@ -13,17 +13,30 @@ from numpy.typing import NDArray
 
 from countwise._typing import Flags, Floats
 from countwise.data.attributes import Nominal
-from countwise.errors import OptionError, did_you_mean, listed
+from countwise.errors import OptionError, check_number, did_you_mean, listed
 from countwise.tree.conditions import Condition, with_branch
 from countwise.tree.features import Feature
 from countwise.tree.nodes import Tree
-from countwise.tree.pruning import upper_error
+from countwise.tree.pruning import checked, upper_error
 from countwise.working import Grid
 from countwise.working.grid import shown
+from countwise.working.latex import escaped
 from countwise.working.numbers import number, percent
 
-__all__ = ["Cover", "Rule", "RuleSet", "counted", "exhaustive", "ordered", "rules_of", "simplified"]
+__all__ = [
+    "Cover",
+    "Rule",
+    "RuleSet",
+    "SimplifiedRule",
+    "SimplifyStep",
+    "counted",
+    "exhaustive",
+    "ordered",
+    "rules_of",
+    "simplified",
+]
 
+_MOST_RECORDED = 100  # rules whose simplification is recorded
 _MOST_CASES = 10_000  # conditions that are checked to find out whether rules cover every row
 
 
@@ -64,12 +77,16 @@ class Rule:
         """The conditions as text, joined by ``and``; ``always`` if there are none."""
         return " and ".join(map(str, self.conditions)) if self.conditions else "always"
 
-    def __str__(self) -> str:
+    @property
+    def written(self) -> str:
+        """The conditions and the prediction as text, without counts."""
         predicted = number(self.answer) if isinstance(self.answer, float) and not self.counts else shown(self.answer)
+        return f"if {self.text} then {predicted}" if self.conditions else f"always {predicted}"
+
+    def __str__(self) -> str:
         certain = self.confidence in (0.0, 1.0)
         quality = percent(self.confidence, certain=certain) if self.counts else f"SD {number(self.confidence)}"
-        start = f"if {self.text} then" if self.conditions else "always"
-        return f"{start} {predicted}  ({number(self.support)} row{'s' * (self.support != 1)}, {quality})"
+        return f"{self.written}  ({number(self.support)} row{'s' * (self.support != 1)}, {quality})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rule as plain data.
@@ -221,6 +238,33 @@ class RuleSet(Sequence[Rule]):
                 "confidence" if self.classes else "SD": [rule.confidence for rule in rows],
             }
         )
+
+    def latex(self, width: int | None = None) -> str:
+        r"""Return the rules as a LaTeX list; no package is needed.
+
+        Parameters
+        ----------
+        width : int or None, default=None
+            Has no effect: LaTeX breaks the lines. It is accepted as by other ``latex`` methods.
+
+        Returns
+        -------
+        str
+            An ``enumerate`` environment, with the default rule as its last item.
+
+        Examples
+        --------
+        >>> from countwise import RuleClassifier, samples
+        >>> print(RuleClassifier("one_r").fit(samples.load("tennis").frame, "play").rules_.latex())
+        \begin{enumerate}
+          \item if outlook = Overcast then play = Yes  (4 rows, 100 \%)
+          \item if outlook = Rain then play = Yes  (5 rows, 60.0 \%)
+          \item if outlook = Sunny then play = No  (5 rows, 60.0 \%)
+        \end{enumerate}
+        """
+        check_number("width", width, 1, none=True)
+        lines = [rf"  \item {escaped(line)}" for line in str(self).split("\n") if line]
+        return "\n".join([r"\begin{enumerate}", *lines, r"\end{enumerate}"]) if lines else ""
 
     def _repr_html_(self) -> str:
         return self.table._repr_html_()
@@ -431,23 +475,71 @@ class Cover:
         return found if group is None else found.reshape(n_groups, k)
 
 
-def simplified(rules: RuleSet, cover: Cover, confidence: float | None) -> RuleSet:
-    """Drop unnecessary conditions (C4.5rules), and then duplicate rules.
+@dataclass(frozen=True, slots=True)
+class SimplifyStep:
+    """Search for a condition of a rule that can be dropped."""
+
+    rows: float  # covered by the rule as it is
+    errors: float
+    rate: float  # upper limit of the error rate, or the error rate on held-out rows
+    without: tuple[tuple[str, float, float, float], ...]  # condition; rows, errors and rate of the rule without it
+    dropped: int  # which of these conditions is dropped; -1 for none
+
+    def to_list(self) -> list[Any]:
+        """Return the step as plain data, for the model file."""
+        return [self.rows, self.errors, self.rate, [list(part) for part in self.without], self.dropped]
+
+
+@dataclass(frozen=True, slots=True)
+class SimplifiedRule:
+    """Rule of a tree, the steps in which its conditions were dropped, and the rule that remains."""
+
+    before: str
+    after: str
+    steps: tuple[SimplifyStep, ...]
+    repeats: bool  # whether an earlier rule became the same
+
+    def to_list(self) -> list[Any]:
+        """Return the rule as plain data, for the model file."""
+        return [self.before, self.after, self.repeats, [step.to_list() for step in self.steps]]
+
+    @classmethod
+    def from_list(cls, data: Any) -> SimplifiedRule:
+        """Return a rule of a model file; raise ValueError if it is damaged."""
+        before, after, repeats, steps = checked(data, (str, str, bool, list), "a simplified rule")
+        found = []
+        for step in steps:
+            n, e, rate, without, dropped = checked(step, (float, float, float, list, int), "a simplified rule")
+            parts = [tuple(checked(one, (str, float, float, float), "a simplified rule")) for one in without]
+            if not -1 <= dropped < len(parts):
+                raise ValueError("a simplified rule lacks the condition that it drops")
+            found.append(SimplifyStep(n, e, rate, tuple(parts), dropped))
+        return cls(before, after, tuple(found), repeats)
+
+
+def simplified(rules: RuleSet, cover: Cover, confidence: float | None) -> tuple[RuleSet, tuple[SimplifiedRule, ...]]:
+    """Drop unnecessary conditions (C4.5rules), and then duplicate rules; also return the steps of each rule.
 
     From each rule, conditions are dropped one by one, each time the one whose removal gives the lowest error rate, as
     long as the rate does not increase. Errors are pessimistic, or plain counts if `confidence` is None.
     """
     found: dict[tuple[frozenset[Condition], Any], Rule] = {}
+    record: list[SimplifiedRule] = []
     for rule in rules:
         c = rules.classes.index(rule.answer)
-        conditions = _shortened(rule.conditions, c, cover, confidence)
+        conditions, steps = _shortened(rule.conditions, c, cover, confidence)
         key = (frozenset(conditions), rule.answer)
-        found.setdefault(key, replace(rule, conditions=tuple(conditions)))
-    return RuleSet(rules.target, rules.classes, tuple(found.values()))
+        short = replace(rule, conditions=tuple(conditions))
+        if len(record) < _MOST_RECORDED:
+            record.append(SimplifiedRule(rule.written, short.written, tuple(steps), key in found))
+        found.setdefault(key, short)
+    return RuleSet(rules.target, rules.classes, tuple(found.values())), tuple(record)
 
 
-def _shortened(conditions: Sequence[Condition], c: int, cover: Cover, confidence: float | None) -> list[Condition]:
-    kept = list(conditions)
+def _shortened(
+    conditions: Sequence[Condition], c: int, cover: Cover, confidence: float | None
+) -> tuple[list[Condition], list[SimplifyStep]]:
+    kept, steps = list(conditions), []
     fails = np.array([~cover.of(condition) for condition in kept]).reshape(len(kept), cover.n_rows)
     failed = fails.sum(axis=0)  # how many conditions each row fails
     while kept:
@@ -456,13 +548,18 @@ def _shortened(conditions: Sequence[Condition], c: int, cover: Cover, confidence
         only_one = np.flatnonzero(failed == 1)
         added = cover.counts(only_one, fails[:, only_one].argmax(axis=0), len(kept))
         without = _rates(inside + added, c, confidence)
-        best = int(np.argmin(without))
-        if without[best] > _rates(inside[None], c, confidence)[0] + 1e-12:
-            return kept
+        best, rate = int(np.argmin(without)), float(_rates(inside[None], c, confidence)[0])
+        drop = bool(without[best] <= rate + 1e-12)
+        n, right = (inside + added).sum(axis=1), (inside + added)[:, c]
+        parts = zip(map(str, kept), n.tolist(), (n - right).tolist(), without.tolist(), strict=True)
+        own = float(inside.sum()), float(inside.sum() - inside[c]), rate
+        steps.append(SimplifyStep(*own, tuple(parts), best if drop else -1))
+        if not drop:
+            return kept, steps
         failed -= fails[best]
         fails = np.delete(fails, best, axis=0)
         kept.pop(best)
-    return kept
+    return kept, steps
 
 
 def _rates(counts: Floats, c: int, confidence: float | None) -> Floats:

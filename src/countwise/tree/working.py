@@ -28,10 +28,19 @@ from countwise.tree.growth.criteria import Criterion
 from countwise.tree.growth.settings import growth_settings
 from countwise.tree.nodes import Landing, Tree, first_best
 from countwise.tree.pruning import MOST_STEPS, PruningStep, upper_error
+from countwise.tree.rules import SimplifiedRule
 from countwise.working import Account, Formula, Grid, Section
 from countwise.working.numbers import cell, number, percent
 
-__all__ = ["SplitWorking", "TreeWorking", "drawn", "pruning_account", "pruning_table", "upper_limit_formulas"]
+__all__ = [
+    "SplitWorking",
+    "TreeWorking",
+    "drawn",
+    "pruning_account",
+    "pruning_table",
+    "simplification_account",
+    "upper_limit_formulas",
+]
 
 _MOST_NODES, _MOST_CANDIDATES, _MOST_LEAVES, _MOST_CLASSES = 20, 15, 20, 6
 _MOST_ERRORS = 3  # errors up to which the binomial sum of an upper limit is written out
@@ -488,3 +497,57 @@ def upper_limit_formulas(errors: float, rows: float, confidence: float) -> list[
         rest = "" if n - k == 0 else f"·(1 - {u})" if n - k == 1 else f"·(1 - {u})^{n - k}"
         terms.append(f"{math.comb(n, k)}·{u}{power}{rest}")
     return [Formula(f"{name} = {u}"), Formula(f"{' + '.join(terms)} = {cf}")]
+
+
+# -- simplification of rules ---------------------------------------------------------
+
+
+def simplification_account(model: Any) -> Account:
+    """Return the report of the conditions that were dropped from the rules of a tree."""
+    rules: Sequence[SimplifiedRule] = model._simplification
+    if not rules:
+        raise OptionError(
+            "No conditions of these rules were dropped.",
+            hint="use method='c45' with simplify='pessimistic' or 'held_out', and call fit again.",
+        )
+    pessimistic = model.simplify == "pessimistic"
+    n_dropped = sum(step.dropped >= 0 for rule in rules for step in rule.steps)
+    are = "condition is" if n_dropped == 1 else "conditions are"
+    answer = f"{model.target_.name}: {n_dropped} {are} dropped from {len(rules)} rules of the tree"
+    remains = ["the same as an earlier rule" if rule.repeats else rule.after for rule in rules]
+    overview = Section("Rules", Grid({"rule of the tree": [rule.before for rule in rules], "simplified": remains}))
+    changed = [rule for rule in rules if rule.steps][:_MOST_NODES]
+    written: set[tuple[float, float]] = set()
+    sections = [_dropping(rule, float(model.confidence) if pessimistic else None, written) for rule in changed]
+    what = "the upper limit U(errors, rows) of its error rate" if pessimistic else "its error rate on held-out rows"
+    first = (
+        f"From each rule, the condition is dropped without which {what} is lowest, as long as it does not increase."
+    )
+    notes = [f"{first} The remaining rules are then ordered by their upper limits, with a default rule behind them."]
+    if len(changed) < len(rules):
+        notes.append(f"The steps of {len(rules) - len(changed)} more rules are not shown.")
+    return Account(answer, float(n_dropped), (overview, *sections), tuple(notes))
+
+
+def _dropping(rule: SimplifiedRule, confidence: float | None, written: set[tuple[float, float]]) -> Section:
+    """Return the error rates of a rule without each of its conditions, step by step."""
+    rate = "error rate" if confidence is None else "U"
+    table: dict[str, list[Any]] = {"step": [], "without": [], "rows": [], "errors": [], rate: []}
+    lines: list[str] = []
+    for i, step in enumerate(rule.steps, 1):
+        parts = [("(nothing)", step.rows, step.errors, step.rate), *step.without]
+        for without, *numbers in parts:
+            for name, value in zip(table, (i, without, *numbers), strict=True):
+                table[name].append(value)
+        for _, rows, errors, _ in parts if confidence is not None else ():
+            if rows > 0 and (errors, rows) not in written:
+                written.add((errors, rows))
+                lines += upper_limit_formulas(errors, rows, confidence or 0.0)
+    for i, step in enumerate(rule.steps, 1):
+        best = min(step.without, key=lambda part: part[3])
+        if step.dropped >= 0:
+            condition, *_, value = step.without[step.dropped]
+            lines.append(f"step {i}: {number(value)} <= {number(step.rate)}: {condition} is dropped")
+        else:
+            lines.append(f"step {i}: {number(best[3])} > {number(step.rate)}: no condition is dropped")
+    return Section(rule.before, Grid(table), tuple(lines))
