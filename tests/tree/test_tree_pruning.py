@@ -471,8 +471,9 @@ def test_the_report_of_pessimistic_pruning_has_the_limits_of_the_beta_distributi
     assert table.n_rows == (full.tree_.attribute >= 0).sum() > 5
     assert report.value == table["decision"].count("pruned")
     for section, own in zip(report.sections[1:], table.rows()[-20:], strict=True):
-        node, rows, errors, leaf, subtree, decision = own
-        assert section.title.startswith(f"{node}: ")
+        step, node, rows, errors, leaf, subtree, decision = own
+        assert section.title.startswith(f"{step}. ")
+        assert f"{node}: " in section.title or " and " in section.title
         assert leaf == pytest.approx(
             rows * beta.ppf(1 - confidence, errors + 1, rows - errors) if errors < rows else rows
         )
@@ -548,6 +549,9 @@ def test_reports_of_every_kind_come_back_from_a_file(pruning, target, tmp_path):
     assert "<b>" in model.pruning_report().html()
 
 
+STEP = ("all rows", "all rows")
+
+
 def test_a_tree_without_pruning_has_no_report():
     tennis = samples.load("tennis")
     with pytest.raises(OptionError, match="not pruned"):
@@ -562,12 +566,12 @@ def test_a_tree_without_pruning_has_no_report():
 
 @pytest.mark.parametrize(
     "wrong",
-    [None, 3, [3], [[]], [["a"]], [["all rows", 14, 5, 6, 5, 3, 1, []]], [["all rows", "14", 5, 6, 5, 3, True, []]],
-     [["all rows", 14, 5, 1e999, 5, 3, True, []]], [["all rows", 14, 5, 6, 5, 3, True, [["x"]]]],
-     [["all rows", 14, 5, 6, 5, 3, True, 7]]],
+    [None, 3, [3], [[]], [["a"]], [[*STEP, 14, 5, 6, 5, 3, 1, []]], [[*STEP, "14", 5, 6, 5, 3, True, []]],
+     [[*STEP, 14, 5, 1e999, 5, 3, True, []]], [[*STEP, 14, 5, 6, 5, 3, True, [["x"]]]],
+     [[*STEP, 14, 5, 6, 5, 3, True, 7]]],
 )  # fmt: skip
 def test_damaged_steps_of_a_file_are_refused(wrong):
     with pytest.raises(ValueError, match="pruning"):
         recorded_steps(wrong)
-    good = [["all rows", 14, 5, 6.5, 5, 3, True, [["wind = Weak", 8, 2, 3.0, 1]]]]
+    good = [["all rows", "all rows", 14, 5, 6.5, 5, 3, True, [["wind = Weak", 8, 2, 3.0, 1]]]]
     assert [step.to_list() for step in recorded_steps(good)] == good

@@ -86,7 +86,7 @@ def test_the_average_gain_of_c45_leaves_out_attributes_with_very_many_values():
     X = {**tennis.X, "day": [f"D{i}" for i in range(14)]}
     model = TreeClassifier("gain_ratio").fit(X, tennis.y)
     line = model.split_report(max_depth=1).sections[0].lines[-1]
-    assert line == "average gain = (0.24675 + 0.0292226 + 0.151836 + 0.048127)/4 = 0.118984"
+    assert line == "average gain = (1/4)·(0.24675 + 0.0292226 + 0.151836 + 0.048127) = 0.118984"
 
 
 def test_the_working_of_a_row_has_the_same_computations():

@@ -81,3 +81,14 @@ def test_a_formula_is_broken_in_its_brackets_only_if_they_are_too_long():
 def test_an_empty_table_has_its_heads():
     assert str(Grid({"a": [], "b": []})) == "a  b"
     assert str(Grid({})) == ""
+
+
+def test_a_divided_table_repeats_the_columns_up_to_the_first_one_with_a_name():
+    names = {"": ["▶", ""], " ": [1, 2], "attribute": ["outlook", "wind"]}
+    grid = Grid(names | {f"number {k}": [k / 7, 2 / 7] for k in range(8)})
+    for text in (grid.text(50), *grid.text(30).split("\n\n")):
+        for part in text.split("\n\n"):
+            assert part.split("\n")[0].split()[0] == "attribute"
+            assert part.split("\n")[1].split()[:3] == ["▶", "1", "outlook"]
+    unnamed = Grid({"": ["a"] * 2, **{" " * k: [k / 7, 1.5] for k in range(1, 30)}})
+    assert all(part.split("\n")[1].startswith("a  ") for part in unnamed.text(40).split("\n\n"))

@@ -55,6 +55,21 @@ def test_a_table_wider_than_the_line_is_divided_and_repeats_its_first_column():
     assert grid.latex(40).count(r"\begin{array}") == grid.latex(40).count(r"\text{class} &") > 2
 
 
+def test_a_divided_table_in_latex_repeats_the_columns_up_to_the_first_one_with_a_name():
+    grid = Grid({"": ["▶", ""], "attribute": ["outlook", "wind"], **{f"number {k}": [k / 7, 1.5] for k in range(9)}})
+    latex = grid.latex(50)
+    assert latex.count(r"\begin{array}") == latex.count(r"   & \text{attribute} &") > 2
+    assert latex.count(r"\triangleright}} & \text{outlook} &") == latex.count(r"\begin{array}")
+
+
+def test_a_bracket_wider_than_the_line_is_broken_inside():
+    text = "(13/14)·(0.940286 - " + " - ".join(f"({k}/14)·0.97" for k in range(1, 9)) + ") = 0.1"
+    assert r"\left(" in formula_latex(Formula(text))
+    lines = formula_latex(Formula(text), 40).split(r"\\")
+    assert len(lines) > 3
+    assert lines[0].count(r"\bigl(") == lines[-1].count(r"\bigr)") + ("bigr" in lines[-2]) == 1
+
+
 def test_numbers_with_a_derivation_are_fractions_in_tables():
     assert r"\frac{3}{5} = 0.6" in Grid({"p": [Worked(0.6, "3/5")]}).latex()
     assert r"\noindent a \% b\par" in Section("s", Grid({}), ("a % b",)).latex()
@@ -152,7 +167,30 @@ def _reports() -> dict[str, str]:
         "prototypes of strings": strings.explain([{"name": "Mair"}]),
         "the logistic form": cw.DiscriminantClassifier().fit(numeric, weather.y).logistic_form(),
     }
-    return {name: report.latex(WIDTH) for name, report in found.items()}
+    return {name: report.latex(WIDTH) for name, report in {**found, **_trees()}.items()}
+
+
+def _trees() -> dict[str, object]:
+    penguins, hours, tennis = (samples.load(name) for name in ("penguins", "hours", "tennis"))
+    c45 = {"criterion": "gain_ratio", "threshold_cost": True}
+    splits = {
+        "splits by gain ratio": TreeClassifier(**c45).fit(penguins.frame, "species"),
+        "splits by Gini impurity": TreeClassifier("gini", nominal="subset").fit(penguins.frame, "species"),
+        "splits by SD": TreeRegressor().fit(hours.frame, "hours"),
+    }
+    pruned = {
+        "pessimistic pruning": TreeClassifier(**c45, pruning="pessimistic").fit(penguins.frame, "species"),
+        "reduced-error pruning": TreeClassifier(pruning="reduced_error").fit(penguins.frame, "species"),
+        "cost-complexity pruning": TreeClassifier(pruning="cost_complexity").fit(penguins.frame, "species"),
+    }
+    rules = cw.RuleClassifier(min_samples_leaf=1).fit(tennis.frame, "play")
+    found = {
+        "a rule list": cw.RuleClassifier().fit(penguins.frame, "species").rules_,
+        "rules of a tree": rules.rules_,
+    }
+    found |= {name: model.split_report(max_depth=2) for name, model in splits.items()}
+    found |= {name: model.pruning_report() for name, model in pruned.items()}
+    return found | {"simplified rules": rules.simplification_report()}
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -217,10 +217,10 @@ def mean_formula(values: NDArray[Any], name: str = "mean") -> Formula:
     >>> import numpy as np
     >>> from countwise.measures import mean_formula
     >>> mean_formula(np.array([0.25, 0.5]), "average gain")
-    'average gain = (0.25 + 0.5)/2 = 0.375'
+    'average gain = (1/2)·(0.25 + 0.5) = 0.375'
     """
     terms = _joined((number(float(x) + 0.0) for x in values), " + ")
-    return Formula(f"{name} = ({terms})/{len(values)} = {number(float(np.mean(values)) + 0.0)}")
+    return Formula(f"{name} = (1/{len(values)})·({terms}) = {number(float(np.mean(values)) + 0.0)}")
 
 
 def sd_reduction_formula(

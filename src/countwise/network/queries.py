@@ -134,7 +134,7 @@ class QueryAnswer(dict[Any, float]):
         >>> print(BayesNetwork().add_node("rain", ["no", "yes"], [0.8, 0.2]).query("rain").latex())
         \noindent\textbf{P(rain)}\par\nopagebreak
         \begingroup\centering\renewcommand{\arraystretch}{1.1}\smallskip
-        \(\begin{array}{ll}
+        \(\begin{array}[b]{ll}
           \text{value} & \text{probability} \\ \hline
           \text{no} & 0.8 \\
           \text{yes} & 0.2

@@ -465,7 +465,7 @@ class TreeModel(FeatureModel):
           gain(wind) = 0.940286 - (6/14)·1 - (8/14)·0.811278 = 0.048127
           split information(wind) = -(6/14)·log2(6/14) - (8/14)·log2(8/14) = 0.985228
           gain ratio(wind) = 0.048127/0.985228 = 0.0488486
-          average gain = (0.24675 + 0.0292226 + 0.151836 + 0.048127)/4 = 0.118984
+          average gain = (1/4)·(0.24675 + 0.0292226 + 0.151836 + 0.048127) = 0.118984
         <BLANKLINE>
         Note: 2 more splits further down are not shown.
         """
@@ -496,7 +496,7 @@ class TreeModel(FeatureModel):
         >>> tennis = samples.load("tennis")
         >>> model = TreeClassifier(pruning="pessimistic", confidence=0.25).fit(tennis.frame, "play")
         >>> print(model.pruning_report().sections[1].text(80))
-        outlook = Sunny: 5 rows, 2 errors as a leaf
+        1. outlook = Sunny: 5 rows, 2 errors as a leaf
           branch             leaves  rows  errors  estimate
           humidity = High         1     3       0   1.11012
           humidity = Normal       1     2       0   1

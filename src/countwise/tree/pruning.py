@@ -61,6 +61,7 @@ class PruningStep:
     """
 
     node: str  # the conditions on the path to the node
+    branch: str  # the last test on this path
     rows: float
     errors: float  # as a leaf
     leaf: float  # estimate as a leaf
@@ -91,7 +92,7 @@ def checked(values: Any, kinds: Sequence[type], what: str) -> list[Any]:
 
 def recorded_steps(data: Any) -> tuple[PruningStep, ...]:
     """Return the steps that a model file holds; raise ValueError for anything else."""
-    kinds, what = (str, float, float, float, float, int, bool), "a step of the pruning"
+    kinds, what = (str, str, float, float, float, float, int, bool), "a step of the pruning"
     if not isinstance(data, list) or not all(isinstance(one, list) and one for one in data):
         raise ValueError("the steps of the pruning are no list")
     found = []
@@ -174,15 +175,17 @@ def _pruned(
         ]
         total, n = sum(part.estimate for part in parts), sum(part.leaves for part in parts)
         own = float(rows[k]), float(errors[k]), float(estimates[k])
-        return PruningStep(_path_to(tree, features, k), *own, total, n, bool(cut[k]), tuple(parts))
+        return PruningStep(*_names_of(tree, features, k), *own, total, n, bool(cut[k]), tuple(parts))
 
     inner = np.flatnonzero(tree.attribute >= 0)[:MOST_STEPS]
     steps = tuple(step(k) for k in reversed(inner.tolist()))
     return {"tree_": tree.without(cut) if cut.any() else tree, "_pruning_steps": steps}
 
 
-def _path_to(tree: Tree, features: Sequence[Feature], k: int) -> str:
-    return " and ".join(map(str, conditions_to(tree, features, k))) or "all rows"
+def _names_of(tree: Tree, features: Sequence[Feature], k: int) -> tuple[str, str]:
+    """Return the conditions on the path to a node, and the last test."""
+    path = " and ".join(map(str, conditions_to(tree, features, k)))
+    return (path, str(condition_of(tree, features, k))) if k else ("all rows", "all rows")
 
 
 def _errors(tree: Tree, data: MemoryTrainingSet, numeric: bool) -> Floats:
@@ -334,7 +337,7 @@ def _cut_at(
     grid = Grid({name: np.asarray(column).tolist() for name, column in table.items()})
     weights = tree.cells[:, 0] if path.numeric else tree.cells.sum(axis=1)
     steps = tuple(
-        PruningStep(_path_to(tree, features, k), float(weights[k]), 0.0, risk, below, leaves, bool(cut[k]))
+        PruningStep(*_names_of(tree, features, k), float(weights[k]), 0.0, risk, below, leaves, bool(cut[k]))
         for k, risk, below, leaves in path.links[-MOST_STEPS:]
     )
     pruned = tree.without(cut) if cut.any() else tree

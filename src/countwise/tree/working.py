@@ -383,7 +383,8 @@ class TreeWorking(SplitWorking):
 def pruning_table(model: Any) -> Grid:
     """Return the decisions of the pruning of a tree, in the order in which they were made."""
     steps: Sequence[PruningStep] = model._pruning_steps
-    table: dict[str, list[Any]] = {"subtree": [s.node for s in steps], "rows": [s.rows for s in steps]}
+    table: dict[str, list[Any]] = {"step": list(range(1, len(steps) + 1)), "subtree": [s.branch for s in steps]}
+    table |= {"rows": [s.rows for s in steps]}
     if model.pruning == "cost_complexity":
         table |= {"leaves": [s.leaves for s in steps], "alpha": [s.alpha for s in steps]}
     elif model.pruning == "pessimistic":
@@ -426,7 +427,8 @@ def pruning_account(model: Any) -> Account:
         sections += [Section("The weakest link of each step", Grid({}), lines), Section("Trees", model.path_)]
     else:
         written: set[tuple[float, float]] = set()
-        sections += [_comparison(step, model, written) for step in shown]
+        first = len(steps) - len(shown) + 1
+        sections += [_comparison(i, step, model, written) for i, step in enumerate(shown, first)]
     return Account(answer, float(n_pruned), tuple(sections), tuple(notes))
 
 
@@ -447,7 +449,7 @@ def _link(i: int, step: PruningStep) -> tuple[str, Formula]:
     return f"{i}. {step.node}: {_decision(step)}", Formula(formula)
 
 
-def _comparison(step: PruningStep, model: Any, written: set[tuple[float, float]]) -> Section:
+def _comparison(i: int, step: PruningStep, model: Any, written: set[tuple[float, float]]) -> Section:
     """Return the branches of a subtree, and the estimates of the errors that decide about it."""
     pessimistic, every = model.pruning == "pessimistic", step.branches
     what = "squared errors" if model._numbers else "errors"
@@ -475,7 +477,7 @@ def _comparison(step: PruningStep, model: Any, written: set[tuple[float, float]]
     lines.append(f"{number(step.leaf)} {sign} {number(step.subtree)}: {_decision(step)}")
     texts = (f"{number(x)} {word}" for x, word in ((step.rows, "rows"), (step.errors, what)))
     many = [text.removesuffix("s") if text.startswith("1 ") else text for text in texts]
-    return Section(f"{step.node}: {', '.join(many)} as a leaf", Grid(table), tuple(lines))
+    return Section(f"{i}. {step.node}: {', '.join(many)} as a leaf", Grid(table), tuple(lines))
 
 
 def _limit(errors: float, rows: float) -> str:

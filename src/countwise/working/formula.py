@@ -35,6 +35,7 @@ class Part:
     latex: str
     width: float
     operator: bool = False
+    inside: tuple[Part, ...] = ()  # the pieces of a bracket; a line may be broken between them, too
 
 
 _NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?|\.[0-9]+"
@@ -151,7 +152,8 @@ class _Reader:
         bare = Part(latex, width)
         # (7/14)·0.985: a fraction alone needs no bracket
         alone = opening == "(" and len(inside) == 1 and latex.startswith(r"\frac") and self.peek()[1] not in _POWERS
-        return (bare if alone and self.peek()[1] != "^" else Part(shown, width + 2)), bare
+        opened = Part(rf"\bigl{opening}", 1), *inside, Part(rf"\bigr{closing}", 1)
+        return (bare if alone and self.peek()[1] != "^" else Part(shown, width + 2, inside=opened)), bare
 
     def _named(self, text: str) -> Part:
         """Read a name of one or more words, and the bracket with its arguments."""

@@ -23,6 +23,7 @@ def shown(cell: Any) -> str:
 
 
 _NUMBER = re.compile(r"(?P<whole>[-+−]?[0-9]+([ ,][0-9]{3})*|(?=\.[0-9]))(?P<rest>(\.[0-9]+)?(e[-+]?[0-9]+)?( ?%)?)")
+_LONG_WORD = 16  # longer words may be broken
 _LEAST = 10  # least width of a wrapped text column, including the two blanks after it
 _NO_NUMBER = ("", "undefined", "infinite", "-infinite", "inf", "-inf")
 
@@ -78,8 +79,14 @@ def _fitted(columns: list[tuple[bool, list[str]]], width: int) -> str:
 
 
 def _least(columns: list[tuple[bool, list[str]]], wide: list[int]) -> list[int]:
-    """Return the least width of each column: that of a number, and a few characters of text."""
-    return [w if numeric else min(w, _LEAST) for (numeric, _), w in zip(columns, wide, strict=True)]
+    """Return the least width of each column: that of a number, and of the longest word of a text if it is short."""
+    return [w if numeric else min(w, _word(cells) + 2) for (numeric, cells), w in zip(columns, wide, strict=True)]
+
+
+def _word(cells: list[str]) -> int:
+    """Return the width of the longest word, but at least a few characters, and not more than a long word."""
+    longest = max((cell_width(word) for cell in cells for word in cell.split()), default=0)
+    return max(_LEAST - 2, min(longest, _LONG_WORD))
 
 
 def _wrapped(columns: list[tuple[bool, list[str]]], width: int) -> str:
@@ -91,7 +98,7 @@ def _wrapped(columns: list[tuple[bool, list[str]]], width: int) -> str:
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="")
     for numeric, cells in columns:
-        least = None if numeric else min(cell_width(cells[0]), _LEAST - 2)
+        least = None if numeric else min(cell_width(cells[0]), _word(cells))
         table.add_column(cells[0], no_wrap=numeric, min_width=least, overflow="fold")
     for row in zip(*(cells[1:] for _, cells in columns), strict=True):
         table.add_row(*row)
@@ -136,6 +143,11 @@ class Grid(Mapping[str, list[Any]]):
         """Number of rows."""
         return len(next(iter(self._columns.values()), []))
 
+    @property
+    def _leading(self) -> int:
+        """Number of columns that identify a row: up to the first one that has a name."""
+        return next((j for j, name in enumerate(self._columns, 1) if name.strip()), 1)
+
     def rows(self) -> list[tuple[Any, ...]]:
         """Return the rows of the table.
 
@@ -159,7 +171,8 @@ class Grid(Mapping[str, list[Any]]):
         ----------
         width : int or None, default=None
             Text columns are wrapped so that the table fits into this many characters. A table that is still wider
-            is divided into several tables that repeat the first column. If None, the table is in one piece.
+            is divided into several tables that repeat the first column that has a name, and the columns before it.
+            If None, the table is in one piece.
 
         Returns
         -------
@@ -181,10 +194,11 @@ class Grid(Mapping[str, list[Any]]):
             return _laid(columns)
         width = int(width)
         least = _least(columns, wide)
+        repeated = list(range(self._leading))
         tables: list[list[int]] = [[]]
         for j in range(len(columns)):
-            if len(tables[-1]) > 1 and sum(least[i] for i in (*tables[-1], j)) - 2 > width:
-                tables.append([0])
+            if len(tables[-1]) > len(repeated) and sum(least[i] for i in (*tables[-1], j)) - 2 > width:
+                tables.append(list(repeated))
             tables[-1].append(j)
         return "\n\n".join(_fitted([columns[j] for j in table], width) for table in tables)
 
@@ -194,8 +208,9 @@ class Grid(Mapping[str, list[Any]]):
         Parameters
         ----------
         width : int or None, default=None
-            A table that is wider than this many characters becomes several tables that repeat the first column; a
-            beamer frame has about 56. If None, the table is in one piece.
+            A table that is wider than this many characters becomes several tables that repeat the first
+            column that has a name, and the columns before it; a beamer frame has about 56. If None, the table is in
+            one piece.
 
         Returns
         -------
@@ -207,7 +222,7 @@ class Grid(Mapping[str, list[Any]]):
         >>> from countwise.working import Grid
         >>> print(Grid({"wind": ["north", "east"], "n": [3, 4]}).latex())
         \begingroup\centering\renewcommand{\arraystretch}{1.1}\smallskip
-        \(\begin{array}{lr}
+        \(\begin{array}[b]{lr}
           \text{wind} & \text{n} \\ \hline
           \text{north} & 3 \\
           \text{east} & 4

@@ -189,6 +189,10 @@ def _broken(parts: list[Part], width: float) -> list[list[Part]]:
     """Break a formula before operators so that each line has at most `width` characters; before ``·`` if need be."""
     pieces: list[list[Part]] = [[]]
     for piece in _split(parts, (r"\mid", *_PRODUCTS)):
+        if _width(piece) > width and any(part.inside for part in piece):
+            opened = [inner for part in piece for inner in (part.inside or (part,))]
+            pieces += _split(opened, (r"\mid", *_PRODUCTS))
+            continue
         pieces += [piece] if _width(piece) <= width / 2 else _split(piece, (r"\mid",))
     lines: list[list[Part]] = [[]]
     for piece in pieces:
@@ -209,15 +213,17 @@ def _split(parts: list[Part], kept: tuple[str, ...]) -> list[list[Part]]:
 
 
 def grid_latex(grid: Grid, width: int | None = None) -> str:
-    """Return a table; if it is wider than `width` characters, as several tables that repeat the first column."""
+    """Return a table; if it is wider than `width` characters, as several tables that repeat the leading columns."""
     if isinstance(grid, Matrix):
         return _matrix(grid, width)
     columns = {name: [_named(name), *map(_cell, cells)] for name, cells in grid.items()}
     wide = {name: max(part.width for part in cells) + 2 for name, cells in columns.items()}
+    repeated = list(grid)[: grid._leading]
     tables: list[list[str]] = [[]]
     for name in grid:
-        if width is not None and len(tables[-1]) > 1 and sum(map(wide.__getitem__, (*tables[-1], name))) > width:
-            tables.append([tables[0][0]])
+        full = sum(map(wide.__getitem__, (*tables[-1], name))) > width if width is not None else False
+        if full and len(tables[-1]) > len(repeated):
+            tables.append(list(repeated))
         tables[-1].append(name)
     return "\n".join(_arrays(grid, columns, wide, names, width) for names in tables)
 
@@ -247,7 +253,7 @@ def _arrays(
         texts -= {name for name in texts if any(isinstance(c, Formula) for c in grid[name])}
         room = {name: wide[name] for name in names}
         for cap in range(int(max(room.values())), _NARROWEST, -1):  # the widest columns of text are broken first
-            room |= {name: min(wide[name], cap) for name in texts}
+            room |= {name: min(wide[name], max(cap, _word(grid[name]))) for name in texts}
             full = any(room[name] < wide[name] for name in texts)  # no cell of a broken column is shorter than it
             over = sum(room.values()) - width + _MARGIN * full
             if over <= 0:
@@ -268,6 +274,11 @@ def _arrays(
     return "\n".join(_array(align, lines[0], table, small=over > 0) for table in tables if table)
 
 
+def _word(cells: Sequence[Any]) -> float:
+    """Return the width of the longest word of a column, which is not broken, in characters."""
+    return 1.15 * max((len(word) for cell in cells for word in str(cell).split()), default=0)
+
+
 def _paragraph(text: Any, wide: float) -> Part:
     shown = str(text)
     return Part(rf"\parbox[t]{{{wide:.1f}cm}}{{\raggedright {escaped(shown)}\strut}}" if shown else "", 0)
@@ -277,7 +288,7 @@ def _array(align: str, head: str, rows: list[str], *, small: bool) -> str:
     body = " \\\\\n  ".join(rows)
     stretch = 1.4 if r"\frac" in body else 1.1  # fractions of two rows do not touch
     taller = rf"\renewcommand{{\arraystretch}}{{{stretch}}}"
-    array = f"\\begin{{array}}{{{align}}}\n  {head} \\\\ \\hline\n  {body}\n\\end{{array}}"
+    array = f"\\begin{{array}}[b]{{{align}}}\n  {head} \\\\ \\hline\n  {body}\n\\end{{array}}"
     table = f"\\({array}\\)"
     if small:
         table = f"\\resizebox{{\\linewidth}}{{!}}{{{table}}}"
