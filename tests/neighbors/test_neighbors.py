@@ -629,3 +629,125 @@ def test_the_summary_and_the_tables_say_what_was_learned():
     assert exemplars.tables()["exemplars"]["weight"] == exemplars.exemplar_weights_.tolist()
     with pytest.raises(NotFittedError):
         NeighborsClassifier().summary()
+
+
+# Local linear regression
+
+
+def plane_by_lstsq(x, y, w, query):
+    """Weighted least squares with an intercept, by NumPy."""
+    root = np.sqrt(w)
+    design = np.column_stack([np.ones(len(x)), x - query])
+    return np.linalg.lstsq(root[:, None] * design, root * y, rcond=None)[0][0]
+
+
+def cloud(n=80, d=3, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * [1.0, 100.0, 0.01][:d] + [0.0, 1e4, -5.0][:d]
+    return X, X @ [1.0, 0.02, 30.0][:d] + rng.normal(size=n)
+
+
+@pytest.mark.parametrize("weights", ["uniform", "distance", "squared", lambda d: np.exp(-d)])
+@pytest.mark.parametrize("own", [None, "weights"])
+def test_a_local_plane_is_that_of_least_squares(weights, own):
+    X, y = cloud()
+    w = None if own is None else np.random.default_rng(1).integers(1, 4, len(y))
+    asked = cloud(30, seed=5)[0]
+    model = NeighborsRegressor(12, weights=weights, local="linear").fit(X, y, w)
+    mean = NeighborsRegressor(12, weights=weights).fit(X, y, w)
+    for i, row in enumerate(asked):
+        table = mean.explain(asked, row=i).sections[0].table
+        near = table["row"]
+        expected = plane_by_lstsq(X[near], y[near], np.array(table["vote"], dtype=float), row)
+        assert model.predict(asked[i : i + 1])[0] == pytest.approx(expected, rel=1e-9)
+    np.testing.assert_array_equal(model.predict(asked), [model.explain(asked, row=i).value for i in range(30)])
+
+
+def test_a_plane_in_the_data_is_found_wherever_its_rows_are():
+    X, _ = cloud(60)
+    y = 3 + X @ [2.0, -0.5, 7.0]
+    asked = cloud(10, seed=3)[0]
+    far = np.add(asked, [50.0, 5000.0, 1.0])  # beyond the training rows
+    model = NeighborsRegressor(9, local="linear").fit(X, y)
+    for rows in (asked, far):
+        np.testing.assert_allclose(model.predict(rows), 3 + rows @ [2.0, -0.5, 7.0], rtol=1e-8)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_fewer_neighbors_than_slopes_are_fitted_with_the_smallest_slopes(k):
+    X, y = cloud()
+    model = NeighborsRegressor(k, local="linear").fit(X, y)
+    asked = cloud(5, seed=2)[0]
+    for i in range(5):
+        told = model.explain(asked, row=i)
+        assert told.sections[2].table["residual"] == pytest.approx([0.0] * k, abs=1e-9)
+        assert f"The neighbors determine {k - 1} of 3 slopes" in str(told)
+    assert np.isfinite(model.predict(asked)).all()
+    if k == 1:
+        assert (model.predict(X) == y).all()
+
+
+def test_equal_rows_collinear_columns_and_constant_columns_are_no_errors():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=40)
+    X = {"a": x, "twice": 2 * x + 1, "constant": np.full(40, 7.0), "gone": np.full(40, np.nan)}
+    model = NeighborsRegressor(8, local="linear", types={"gone": "numeric"}).fit(X, 3 * x - 2)
+    asked = {"a": [0.3], "twice": [1.6], "constant": [7.0], "gone": [1.0]}
+    assert model.predict(asked)[0] == pytest.approx(3 * 0.3 - 2, abs=1e-9)
+    table = model.explain(asked).sections[1].table
+    slopes = dict(zip(table["attribute"], table["slope"], strict=True))
+    assert slopes["constant"] == slopes["gone"] == 0.0
+    assert slopes["a"] + 2 * slopes["twice"] == pytest.approx(3.0, rel=1e-9)
+    same = NeighborsRegressor(3, local="linear").fit({"a": [1.0] * 3 + [9.0] * 2}, [1.0, 2.0, 3.0, 4.0, 5.0])
+    assert same.predict({"a": [1.5]}).tolist() == [2.0]
+
+
+def test_missing_values_and_names_in_a_local_plane():
+    X = {"a": [1.0, 2.0, 3.0, np.nan], "b": [0.0, 1.0, 5.0, 2.0], "k": ["u", "u", "v", "u"]}
+    y = np.array([1.0, 2.0, 3.0, 6.0])
+    model = NeighborsRegressor(4, local="linear").fit(X, y)
+    table = model.explain({"a": [None], "b": [2.0], "k": ["u"]}).sections[1].table
+    assert table["attribute"] == ["b"]
+    expected = plane_by_lstsq(np.array(X["b"])[:, None], y, np.ones(4), [2.0])
+    assert model.predict({"a": [None], "b": [2.0], "k": ["u"]})[0] == pytest.approx(expected, rel=1e-12)
+    # a neighbor whose value is missing is at the mean of the others
+    filled = np.column_stack([[1.0, 2.0, 3.0, 2.0], X["b"]])
+    expected = plane_by_lstsq(filled, y, np.ones(4), [2.5, 2.0])
+    assert model.predict({"a": [2.5], "b": [2.0], "k": ["v"]})[0] == pytest.approx(expected, rel=1e-12)
+    assert model.predict([{}])[0] == y.mean()
+    names = NeighborsRegressor(2, local="linear").fit({"k": ["u", "u", "v"]}, [1.0, 2.0, 9.0])
+    assert names.predict({"k": ["u"]}).tolist() == [1.5]
+    assert len(names.explain({"k": ["u"]}).sections) == 3
+
+
+def test_columns_of_weight_0_have_no_slope():
+    X, y = cloud(d=2)
+    frame = {"a": X[:, 0], "b": X[:, 1]}
+    model = NeighborsRegressor(9, local="linear", metric=DistanceMetric(weights={"b": 0})).fit(frame, y)
+    alone = NeighborsRegressor(9, local="linear").fit({"a": X[:, 0]}, y)
+    np.testing.assert_allclose(model.predict(frame), alone.predict({"a": X[:, 0]}), rtol=1e-12)
+
+
+def test_the_number_of_neighbors_of_planes_is_chosen_by_leaving_one_out():
+    X, y = cloud(30)
+    model = NeighborsRegressor("loo", local="linear", max_neighbors=12).fit(X, y)
+    # the metric is fitted once, to all rows
+    for k in (1, 5, 12):
+        errors = []
+        every = NeighborsRegressor(30, local="linear").fit(X, y)
+        _, near = every.kneighbors(n_neighbors=k)
+        for i in range(30):
+            ids = near[i]
+            plane = np.linalg.lstsq((X[ids] - X[ids].mean(axis=0)) / np.ptp(X, axis=0), y[ids] - y[ids].mean(),
+                                    rcond=1e-10)[0]  # fmt: skip
+            errors.append(y[ids].mean() + (X[i] - X[ids].mean(axis=0)) / np.ptp(X, axis=0) @ plane - y[i])
+        assert model.choice_["score"][k - 1] == pytest.approx(-np.mean(np.square(errors)), rel=1e-6)
+
+
+def test_a_file_and_a_wrong_setting_of_a_local_plane(tmp_path):
+    X, y = cloud()
+    model = NeighborsRegressor(7, local="linear").fit(X, y)
+    countwise.save(model, tmp_path / "m.json")
+    assert (countwise.load(tmp_path / "m.json").predict(X) == model.predict(X)).all()
+    with pytest.raises(OptionError, match="local must be"):
+        NeighborsRegressor(local="liner").fit(X, y)

@@ -116,6 +116,8 @@ def _workings() -> dict[str, str]:
     found["densities"] = counts.explain(loan.X, row=0, densities=True)
     gauss = cw.NaiveBayesClassifier({"bill_depth_mm": "kernel"}).fit(numbers, penguins.y)
     found["Gaussian densities"] = gauss.explain(numbers, row=0, densities=True, all_terms=True)
+    plane = cw.NeighborsRegressor(5, local="linear").fit(numbers, np.arange(344.0))
+    found["neighbors, a plane"] = plane.explain(numbers, row=0)
     found["neighbors, a number"] = cw.NeighborsRegressor(3).fit(numbers, np.arange(344.0)).explain(numbers, row=0)
     return {name: working.latex(WIDTH) for name, working in {**found, **_networks()}.items()}
 

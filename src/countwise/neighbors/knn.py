@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass, field
 from math import fsum
 from typing import Any
@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from countwise._typing import Floats
 from countwise.base.protocol import Classifier, Regressor
+from countwise.data.attributes import Numeric
 from countwise.data.cells import one_row
 from countwise.data.frames import Frame
+from countwise.data.table import Table
 from countwise.errors import NumberIn, OptionError, check_settings, did_you_mean, printable
 from countwise.neighbors.base import InstanceModel
 from countwise.neighbors.layout import FoundNeighbors
@@ -29,6 +31,7 @@ _NUMBERS = {
     "radius": NumberIn(0, words=(None,)),
 }
 _SHOWN = 12  # most attributes in a summary
+_COLLINEAR = 1e-10  # ratio of singular values below which columns are collinear
 
 
 @dataclass(eq=False, repr=False)
@@ -77,12 +80,12 @@ class NeighborModel(InstanceModel):
             found, own = self._other_neighbors(float(most), start, stop)
             near = _nearness(self.weights, found)
             for k in range(1, most + 1):
-                scores = self._scores(found, found.counted(own, float(k)) * near, self._targets[start:stop])
+                scores = self._scores(found, found.counted(own, float(k)) * near, start, stop)
                 total[k - 1] += float((weight[start:stop] * scores).sum())
         return Grid({"k": list(range(1, most + 1)), "score": (total / weight.sum()).tolist()})
 
-    def _scores(self, found: FoundNeighbors, weights: Floats, targets: NDArray[Any]) -> Floats:
-        """Return the score of the prediction for each row with a known target."""
+    def _scores(self, found: FoundNeighbors, weights: Floats, start: int, stop: int) -> Floats:
+        """Return the score of the prediction for each training row from start to stop."""
         raise NotImplementedError
 
     def _k(self) -> int:
@@ -203,7 +206,7 @@ class NeighborModel(InstanceModel):
 
     # -- parts of the working ------------------------------------------------------------
 
-    def _prediction(self, found: FoundNeighbors) -> tuple[str, float, dict[Any, float] | None]:
+    def _prediction(self, found: FoundNeighbors, one: Frame) -> tuple[str, float, dict[Any, float] | None]:
         """Return the prediction for one row as a sentence, its value, and the posterior of all classes."""
         raise NotImplementedError
 
@@ -291,8 +294,8 @@ class NeighborsClassifier(Classifier, NeighborModel):
     ['no']
     """
 
-    def _scores(self, found: FoundNeighbors, weights: Floats, targets: NDArray[Any]) -> Floats:
-        return np.asarray(self._votes.best(found, weights) == targets, dtype=np.float64)
+    def _scores(self, found: FoundNeighbors, weights: Floats, start: int, stop: int) -> Floats:
+        return np.asarray(self._votes.best(found, weights) == self._targets[start:stop], dtype=np.float64)
 
     def predict_proba(self, X: Any) -> Floats:
         """Return P(class | row): the proportion of the votes for each class.
@@ -351,7 +354,7 @@ class NeighborsClassifier(Classifier, NeighborModel):
         best, proba = zip(*self._in_blocks(X, lambda *rows: both(self._found(*rows)), parallel=False), strict=True)
         return self.classes_[np.concatenate(best)], np.concatenate(proba)
 
-    def _prediction(self, found: FoundNeighbors) -> tuple[str, float, dict[Any, float]]:
+    def _prediction(self, found: FoundNeighbors, one: Frame) -> tuple[str, float, dict[Any, float]]:
         weights = self._vote_weights(found)
         p, best = self._votes.proportions(found, weights)[0], int(self._votes.best(found, weights)[0])
         shown = percent(float(p[best]), certain=float(p[best]) == 1.0)
@@ -363,7 +366,8 @@ class NeighborsClassifier(Classifier, NeighborModel):
 class NeighborsRegressor(Regressor, NeighborModel):
     """Nearest neighbors regressor for mixed columns with missing values.
 
-    The prediction is the weighted mean of the targets of the nearest training rows.
+    The prediction is the weighted mean of the targets of the nearest training rows, or the value of the plane that is
+    fitted to them.
 
     Parameters
     ----------
@@ -377,6 +381,10 @@ class NeighborsRegressor(Regressor, NeighborModel):
     metric : DistanceMetric, float or {'euclidean', 'manhattan', 'chebyshev'}, optional
         Distance between rows. A number is the power p of a `DistanceMetric`; the default is ``DistanceMetric()``.
         Distances that need classes, such as 'mvdm', are not available.
+    local : {'mean', 'linear'}, default='mean'
+        What is fitted to the neighbors. 'mean': the weighted mean of their targets. 'linear': local linear
+        regression, the plane over the numeric columns with the smallest weighted sum of squared errors, evaluated at
+        the row.
     radius : float or None, default=None
         If given, all training rows within this distance are averaged, and `n_neighbors` is ignored.
     max_neighbors : int, default=30
@@ -413,16 +421,41 @@ class NeighborsRegressor(Regressor, NeighborModel):
     --------
     NeighborsClassifier : Prediction of a class.
 
+    Notes
+    -----
+    With ``local="linear"`` only numeric columns whose weight in the metric is above 0 have a slope; the other columns
+    decide which rows are neighbors. A numeric column that is missing in the row has no slope either, and a
+    neighbor whose value is missing is placed at the mean of the others. If the neighbors do not determine all slopes,
+    because there are too few of them or their columns are collinear, the plane with the smallest slopes is used, with
+    each column in units of its range. The prediction may lie outside of the range of the targets.
+
+    References
+    ----------
+    Cleveland, W. S. (1979). Robust locally weighted regression and smoothing scatterplots. Journal of the American
+    Statistical Association 74, 829-836.
+
     Examples
     --------
     >>> from countwise import NeighborsRegressor, samples
     >>> hours = samples.load("hours")
     >>> NeighborsRegressor(3).fit(hours.X, hours.y).predict(hours.X)[:3].round(3).tolist()
     [30.667, 28.667, 39.333]
+
+    At the end of the data, the mean of the neighbors is biased, and a line is not:
+
+    >>> X, y = {"x": [1.0, 2.0, 3.0, 4.0]}, [10.0, 20.0, 30.0, 40.0]
+    >>> [NeighborsRegressor(3, local=local).fit(X, y).predict({"x": [4.0]}).round(6).tolist()
+    ...  for local in ("mean", "linear")]
+    [[30.0], [40.0]]
     """
 
     _numbers = True
+    local: str = "mean"
     mean_: float = field(init=False)
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        check_settings(self, local=("mean", "linear"))
 
     def _describe_target(self) -> None:
         # an exact sum, so that the result does not depend on the order of the rows
@@ -430,8 +463,11 @@ class NeighborsRegressor(Regressor, NeighborModel):
         size = float(np.abs(self._targets).max(initial=0.0)) or 1.0  # no sum overflows
         self.mean_ = fsum((weights * (self._targets / size)).tolist()) / fsum(weights.tolist()) * size
 
-    def _scores(self, found: FoundNeighbors, weights: Floats, targets: NDArray[Any]) -> Floats:
-        return -((self._means(found, weights) - targets) ** 2)
+    def _scores(self, found: FoundNeighbors, weights: Floats, start: int, stop: int) -> Floats:
+        predicted = self._means(found, weights)
+        if self.local == "linear":
+            predicted = self._linear(found, weights, self._numbers_in(self._rows)[start:stop])
+        return -((predicted - self._targets[start:stop]) ** 2)
 
     def _means(self, found: FoundNeighbors, weights: Floats | None = None) -> Floats:
         """Return the weighted mean of the neighbors; the mean of all rows for a query without neighbors."""
@@ -442,8 +478,33 @@ class NeighborsRegressor(Regressor, NeighborModel):
         sums = np.bincount(owner, weights=weights * (self._targets[found.ids] - center), minlength=n)
         return np.where(total > 0, center + sums / np.where(total > 0, total, 1.0), center)
 
+    def _columns(self) -> list[str]:
+        """Return the numeric columns that have a slope in a local linear regression."""
+        parts = self.metric_.distance_.locals
+        return [part.of.name for part in parts if isinstance(part.of, Numeric) and part.weight > 0]
+
+    def _numbers_in(self, table: Table) -> Floats:
+        """Return the numeric columns of a table as a matrix."""
+        columns = [np.asarray(table[name], dtype=np.float64) for name in self._columns()]
+        return np.stack(columns, axis=1) if columns else np.empty((table.n_rows, 0))
+
+    def _linear(self, found: FoundNeighbors, weights: Floats, queries: Floats) -> Floats:
+        """Return the value of the plane of each query; the mean of all rows for a query without neighbors."""
+        planes = self._planes(found, weights, queries)
+        return np.array([self.mean_ if plane is None else plane.value for plane in planes])
+
+    def _planes(self, found: FoundNeighbors, weights: Floats, queries: Floats) -> Iterator[LocalPlane | None]:
+        """Yield the plane of each query; None for a query without neighbors."""
+        x = self._numbers_in(self._rows)
+        low, high = np.nanmin(x, axis=0, initial=np.inf), np.nanmax(x, axis=0, initial=-np.inf)
+        units = np.where(high > low, high - low, 1.0)
+        for i, query in enumerate(queries):
+            part = slice(found.starts[i], found.starts[i + 1])
+            ids, w = found.ids[part], weights[part]
+            yield local_plane(x[ids], self._targets[ids], w, query, units) if w.sum() > 0 else None
+
     def predict(self, X: Any) -> Floats:
-        """Predict the target of each row: the weighted mean of its neighbors.
+        """Predict the target of each row: the weighted mean of its neighbors, or the value of their plane.
 
         A row without any known value, or without a neighbor within the radius, gets the mean of all training rows.
 
@@ -464,11 +525,59 @@ class NeighborsRegressor(Regressor, NeighborModel):
         >>> model.predict({"x": [0.4]}).tolist()
         [15.0]
         """
-        return self._predicted(X, self._means)
+        if self.local == "mean":
+            return self._predicted(X, self._means)
 
-    def _prediction(self, found: FoundNeighbors) -> tuple[str, float, None]:
-        value = float(self._means(found)[0])
+        def linear(frame: Frame, start: int, stop: int) -> Floats:
+            found = self._found(frame, start, stop)
+            return self._linear(found, self._vote_weights(found), self._numbers_in(self._table(frame, start, stop)))
+
+        return np.concatenate(self._in_blocks(X, linear, parallel=False))
+
+    def _plane(self, found: FoundNeighbors, one: Frame) -> LocalPlane | None:
+        """Return the plane of one row; None if the mean is predicted."""
+        if self.local == "mean":
+            return None
+        return next(self._planes(found, self._vote_weights(found), self._numbers_in(self._table(one, 0, 1))))
+
+    def _prediction(self, found: FoundNeighbors, one: Frame) -> tuple[str, float, None]:
+        plane = self._plane(found, one)
+        value = float(self._means(found)[0]) if plane is None else plane.value
         return f"{self.target_.name} = {number(value)}.", value, None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LocalPlane:
+    """Plane through the neighbors of a row: target = level + Σ slope_j (x_j - center_j)."""
+
+    level: float  # weighted mean of the targets
+    centers: Floats  # weighted mean of each column; NaN for a column that is missing in the row
+    slopes: Floats  # 0 for a column that is missing in the row
+    value: float  # at the row
+    fitted: Floats  # at each neighbor
+    n_determined: int  # number of slopes that the neighbors determine
+
+
+def local_plane(x: Floats, y: Floats, weights: Floats, query: Floats, units: Floats) -> LocalPlane:
+    """Fit a plane to rows by weighted least squares; of several such planes, return that with the smallest slopes."""
+    w = weights / weights.max()
+    level = float(y[0] + (w * (y - y[0])).sum() / w.sum())
+    known = ~np.isnan(query)
+    away = (x - np.where(known, query, 0.0)) / units  # differences from the row, so that no digits are lost
+    there = ~np.isnan(away) & known
+    total = np.where(there, w[:, None], 0.0)
+    centers = (total * np.where(there, away, 0.0)).sum(axis=0) / np.where(total.any(axis=0), total.sum(axis=0), 1.0)
+    design = np.where(there, away - centers, 0.0)
+    root = np.sqrt(w)
+    slopes, _, rank, _ = np.linalg.lstsq(root[:, None] * design, root * (y - level), rcond=_COLLINEAR)
+    return LocalPlane(
+        level,
+        np.where(known, query + centers * units, np.nan),
+        slopes / units,
+        float(level - (slopes * centers).sum()),
+        level + (design * slopes).sum(axis=1),
+        int(rank),
+    )
 
 
 def _nearness(weights: str | Callable[[Any], Any], found: FoundNeighbors) -> Floats:

@@ -17,7 +17,7 @@ from countwise.data.frames import Frame
 from countwise.neighbors.layout import CombinedDistance, FoundNeighbors, RowLayout
 from countwise.neighbors.local_distances import Difference, Edits, LookupDistance
 from countwise.working import Account, Formula, Grid, Section
-from countwise.working.numbers import Worked, fraction, number
+from countwise.working.numbers import Worked, counted, fraction, number
 
 __all__ = ["NeighborWorking", "distance_section", "parts_of", "value_difference_sections"]
 
@@ -158,6 +158,11 @@ def _value_differences(combined: CombinedDistance, local: LookupDistance, value:
     return Section(f"Value differences of {of.name}", Grid(columns), tuple(lines))
 
 
+def _inside(value: float) -> str:
+    """Return a number that is subtracted, in brackets if it is negative."""
+    return f"({number(value)})" if value < 0 else number(value)
+
+
 def _sum(terms: Iterable[str], *, brackets: bool = True) -> str:
     """Return a sum; terms beyond the first twelve are left out."""
     every = list(terms)
@@ -184,7 +189,7 @@ class NeighborWorking:
 
     def account(self) -> Account:
         """Return the prediction, the neighbors, and the contributions to the nearest distance."""
-        sentence, value, posterior = self.model._prediction(self.found)
+        sentence, value, posterior = self.model._prediction(self.found, self.frame)
         alone = len(self.found.ids) == 0
         sections = () if alone else tuple(self._sections())
         notes = (*([self._no_neighbors()] if alone else []), *self._notes())
@@ -195,7 +200,54 @@ class NeighborWorking:
         every = [self._contributions()] if len(self.found.ids) > 1 else []
         others = self.model._frame.take(self.found.ids[:_SHOWN])
         differences = value_difference_sections(self.model.metric_.distance_, self.frame, others)
-        return [self._neighbors(), *every, self._nearest(), *differences]
+        return [self._neighbors(), *self._plane(), *every, self._nearest(), *differences]
+
+    def _plane(self) -> list[Section]:
+        """Return the plane that a local linear regression fits to the neighbors."""
+        model = self.model
+        plane = model._plane(self.found, self.frame) if model._numbers else None
+        if plane is None:
+            return []
+        names, target = np.array(model._columns(), dtype=object), model.target_.name
+        query = model._numbers_in(model._table(self.frame, 0, 1))[0]
+        known = np.flatnonzero(~np.isnan(query))
+        if not len(known):
+            return []
+        parts = plane.slopes[known] * (query - plane.centers)[known]
+        grid = Grid(
+            {
+                "attribute": names[known].tolist(),
+                "query": query[known].tolist(),
+                "mean": plane.centers[known].tolist(),
+                "slope": plane.slopes[known].tolist(),
+                "contribution": parts.tolist(),
+            }
+        )
+        terms = [
+            f" {'-' if slope < 0 else '+'} {number(abs(slope))}·({number(x)} - {_inside(center)})"
+            for slope, x, center in zip(
+                plane.slopes[known].tolist(), query[known].tolist(), plane.centers[known].tolist(), strict=True
+            )
+        ]
+        lines: list[str] = [Formula(f"{target} = {number(plane.level)}{''.join(terms)} = {number(plane.value)}")]
+        if plane.n_determined < len(known):
+            lines.append(
+                f"The neighbors determine {plane.n_determined} of {counted(len(known), 'slope')}; of all planes with "
+                "the smallest error, the one with the smallest slopes is used."
+            )
+        ids = self.found.ids[:_SHOWN]
+        targets = model._targets[ids]
+        fitted = plane.fitted[:_SHOWN]
+        rows = Grid(
+            {
+                "row": model._order[ids].tolist(),
+                target if target != "row" else "target": targets.tolist(),
+                "plane": fitted.tolist(),
+                "residual": (targets - fitted).tolist(),
+            }
+        )
+        title = "Local linear regression: weighted least squares among the neighbors"
+        return [Section(title, grid, tuple(lines)), Section("Neighbors and the plane", rows)]
 
     def _no_neighbors(self) -> str:
         statistic = "the mean" if self.model._numbers else "the class frequencies"
@@ -271,7 +323,7 @@ class NeighborWorking:
         total = float(votes.sum())
         if model._numbers:
             lines.append(f"mean weighted by votes: {number(float(model._means(found)[0]))}; total {number(total)}")
-            lines += [self._mean_formula(votes, total)] if total > 0 else []
+            lines += [self._mean_formula(votes, total)] if total > 0 and model.local == "mean" else []
         else:
             counts = model._votes.count(found, votes)[0]
             order = np.argsort(-counts, kind="stable")
