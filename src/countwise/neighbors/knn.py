@@ -381,10 +381,6 @@ class NeighborsRegressor(Regressor, NeighborModel):
     metric : DistanceMetric, float or {'euclidean', 'manhattan', 'chebyshev'}, optional
         Distance between rows. A number is the power p of a `DistanceMetric`; the default is ``DistanceMetric()``.
         Distances that need classes, such as 'mvdm', are not available.
-    local : {'mean', 'linear'}, default='mean'
-        What is fitted to the neighbors. 'mean': the weighted mean of their targets. 'linear': local linear
-        regression, the plane over the numeric columns with the smallest weighted sum of squared errors, evaluated at
-        the row.
     radius : float or None, default=None
         If given, all training rows within this distance are averaged, and `n_neighbors` is ignored.
     max_neighbors : int, default=30
@@ -393,6 +389,10 @@ class NeighborsRegressor(Regressor, NeighborModel):
         Types of the columns, where the dtypes do not determine them; see `NaiveBayesClassifier`.
     categorical_features : array-like, optional
         Columns that are nominal, by name or index or as a mask; see `NaiveBayesClassifier`.
+    local : {'mean', 'linear'}, default='mean'
+        What is fitted to the neighbors. 'mean': the weighted mean of their targets. 'linear': local linear
+        regression, the plane over the numeric columns with the smallest weighted sum of squared errors, evaluated at
+        the row.
 
     Attributes
     ----------
@@ -450,6 +450,7 @@ class NeighborsRegressor(Regressor, NeighborModel):
     """
 
     _numbers = True
+    _: KW_ONLY
     local: str = "mean"
     mean_: float = field(init=False)
 
