@@ -101,7 +101,7 @@ class FoundStructure:
         known, nodes = set(graph), list(graph)
 
         def name(text: Any) -> str:
-            if text not in known:
+            if not isinstance(text, str) or text not in known:
                 raise ValueError(f"the search names {text!r}, which is not a node")
             return str(text)
 
@@ -127,5 +127,11 @@ class FoundStructure:
         )
         gains = numbers([g for _, _, g, _ in state["tried"]], "the gains of the arcs", (None,)).tolist()
         tried = [(str(p), str(c), float(g), bool(t)) for (p, c, _, t), g in zip(state["tried"], gains, strict=True)]
-        orders = tuple((tuple(nodes[int(i)] for i in order), float(s)) for order, s in state.get("orders", ()))
+        ranked = state.get("orders", ())
+        scores = numbers([score for _, score in ranked], "the scores of the orderings", (None,)).tolist()
+        orders = tuple(
+            (tuple(nodes[i] for i in order), score) for (order, _), score in zip(ranked, scores, strict=True)
+        )
+        if any(set(order) != known or len(order) != len(nodes) for order, _ in orders):
+            raise ValueError("an ordering does not name every node once")
         return cls(graph, float(numbers([state["score"]], "the score", (1,))[0]), tried, steps, orders)
