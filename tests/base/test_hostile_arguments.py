@@ -173,6 +173,8 @@ def functions() -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
         "ContingencyTable.text": (feature_selection.ContingencyTable([[1, 2], [3, 4]]).text, {}),
         "ContingencyTable.latex": (feature_selection.ContingencyTable([[1, 2], [3, 4]]).latex, {}),
         "threshold_gains": (feature_selection.threshold_gains, {**rows, "column": "n"}),
+        "Discretizer.explain": (countwise.Discretizer("equal_width", columns=["n"]).fit(X).explain, {"name": "n"}),
+        "HistogramDisplay": (countwise.plots.HistogramDisplay, {"values": {"a": [1.0, 2.0]}, "edges": [1.5]}),
         "plot_threshold_gains": (
             countwise.plots.plot_threshold_gains,
             {"gains": feature_selection.threshold_gains(X, y, column="n")},

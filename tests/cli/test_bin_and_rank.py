@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from countwise import Discretizer, samples
+from countwise import Discretizer, load, samples
 from countwise.feature_selection import attribute_scores
 
 from .running import ENVIRONMENT, run
@@ -399,3 +399,16 @@ def test_the_computation_of_the_cut_points(folder):
     options = ("--method", "temperature=mdl", "--explain", "--json")
     found = json.loads(run("bin", "weather.csv", "-y", "play", *options, cwd=folder).stdout)
     assert found["columns"][0]["sections"][0]["title"] == "values in ascending order"
+
+
+def test_training_takes_cut_points_and_every_rule(folder):
+    def trained(*options):
+        run("train", "weather.csv", "-y", "play", *options, "-o", "m.json", cwd=folder)
+        return load(folder / "m.json")
+
+    bayes = trained("--distribution", "temperature=70:80", "--distribution", "humidity=naive")
+    assert bayes.table("temperature")["temperature"] == ["<= 70", "(70, 80]", "> 80"]
+    assert bayes.table("humidity")["humidity"][0] == "65"
+    tree = trained("--model", "tree", "--option", "numeric=ranges,ranges=70:80")
+    assert "(70, 80]: no (0)" in tree.draw()
+    assert "64: yes (1)" in trained("--model", "tree", "--option", "numeric=ranges,ranges=naive").draw()

@@ -26,17 +26,26 @@ RULES: dict[str, dict[str, Any]] = {
     "equal width": {"method": "equal_width", "n_bins": 3},
     "equal frequency": {"method": "equal_frequency", "n_bins": 3},
     "k-means": {"method": "kmeans", "n_bins": 3},
+    "Lloyd": {"method": "lloyd", "n_bins": 3, "n_init": 3},
+    "Lloyd, given centers": {"method": "lloyd", "init": [-1.0, 0.5, 2.0]},
     "equal width, best number": {"method": "equal_width", "n_bins": "leave_one_out"},
     "equal frequency, best number": {"method": "equal_frequency", "n_bins": "leave_one_out"},
     "k-means, best number": {"method": "kmeans", "n_bins": "leave_one_out"},
     "class contiguous": {"method": "class_contiguous"},
+    "class contiguous, min size": {"method": "class_contiguous", "min_size": 3},
     "min n": {"method": "min_n", "n": 2},
     "min n, majority": {"method": "min_n", "n": 2, "merge": "majority"},
     "min n, last": {"method": "min_n", "n": 3, "merge": "last"},
     "mdl": {"method": "mdl"},
     "given": {"method": [-2.0, 0.5, 3.0]},
 }
-WIDTHS = {"equal width", "equal width, best number", "given"}  # a range may hold nothing
+WIDTHS = {
+    "equal width",
+    "equal width, best number",
+    "given",
+    "Lloyd",
+    "Lloyd, given centers",
+}  # a range may hold nothing
 CLASSES = ("a", "b", "c")
 ENCODINGS = ("labels", "codes", "onehot")
 

@@ -25,6 +25,7 @@ __all__ = [
     "chart_look",
     "chunks",
     "csv_writer",
+    "cut_points",
     "dialect_option",
     "drop_option",
     "echo",
@@ -107,6 +108,14 @@ def one_or_named(texts: tuple[str, ...], option: str) -> Any:
     if len(single) > 1 or (single and named):
         raise click.UsageError(f"{option} must be one value for all columns, or COLUMN=VALUE for some columns.")
     return single[0] if single else named or None
+
+
+def cut_points(rule: str) -> Any:
+    """Parse 18:30:65 into cut points; any other text is the name of a method."""
+    try:
+        return [float(edge) for edge in rule.split(":")]
+    except ValueError:
+        return rule
 
 
 def types_from(

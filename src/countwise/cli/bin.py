@@ -193,7 +193,11 @@ def _check(
 
 def _methods(methods: tuple[str, ...]) -> Any:
     given = _common.one_or_named(methods, "--method")
-    return {name: _edges(rule) for name, rule in given.items()} if isinstance(given, dict) else _edges(given or "mdl")
+    return (
+        {name: _common.cut_points(rule) for name, rule in given.items()}
+        if isinstance(given, dict)
+        else _common.cut_points(given or "mdl")
+    )
 
 
 def _labels(labels: tuple[str, ...]) -> Any:
@@ -203,14 +207,6 @@ def _labels(labels: tuple[str, ...]) -> Any:
     if len(given) + len(single) < len(labels) or len(single) > 1 or (single and given):
         raise click.UsageError("--labels must be given once for all columns, or once for each of some columns.")
     return single[0] if single else given or None
-
-
-def _edges(rule: str) -> Any:
-    """Parse 18:30:65 into cut points; any other text is the name of a method."""
-    try:
-        return [float(edge) for edge in rule.split(":")]
-    except ValueError:
-        return rule
 
 
 def _write(cutter: Any, files: Sequence[Path], output: str) -> None:

@@ -53,8 +53,8 @@ _MODELS = [kind.word for kind in KINDS.values() if kind.word]
     multiple=True,
     metavar="[COLUMN=]DISTRIBUTION",
     help="Distribution of all columns or of one, for naive-bayes: auto, categorical, bernoulli, multinomial, "
-    "gaussian, poisson, kernel, binned, or a discretization method such as mdl.  [default: categorical for nominal, "
-    "gaussian for numeric, poisson for count and multinomial for text columns]",
+    "gaussian, poisson, kernel, binned, a discretization method such as mdl, or cut points such as 18:30:65.  "
+    "[default: categorical for nominal, gaussian for numeric, poisson for count and multinomial for text columns]",
 )
 @click.option(
     "--smoothing",
@@ -154,7 +154,9 @@ def command(
     own = {"types", "prior"}
     if kind == "naive-bayes":
         own |= {"smoothing", "missing"}
-        settings["distributions"] = _common.one_or_named(distributions, "--distribution")
+        given = _common.one_or_named(distributions, "--distribution")
+        named = isinstance(given, dict)
+        settings["distributions"] = {k: _common.cut_points(v) for k, v in given.items()} if named else given
         settings["smoothing"] = _smoothing(smoothing)
         if "auto" in missing and len(missing) > 1:
             raise click.UsageError(
@@ -240,8 +242,8 @@ def _options(family: Any, texts: tuple[str, ...], own: set[str]) -> dict[str, An
         try:
             found[name] = int(text) if text.lstrip("-").isdecimal() else float(text)
         except ValueError:
-            listed_names = text.split(";") if name == "order" else text
-            found[name] = None if text == "none" else listed_names
+            value = text.split(";") if name == "order" else _common.cut_points(text) if name == "ranges" else text
+            found[name] = None if text == "none" else value
     return found
 
 

@@ -18,6 +18,8 @@ from countwise.working.numbers import number
 
 __all__ = ["CutReport", "Cuts", "codes_in", "labels", "midway", "uncut"]
 
+_MOST_ITERATIONS = 20  # iterations that are shown
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cuts:
@@ -202,11 +204,22 @@ class CutReport:
         )
 
     @property
+    def iterations(self) -> tuple[Any, ...]:
+        """The history as it is shown: the first and the last iterations, and a sentence if some are left out."""
+        history = self.history
+        if history is None or history.n_rows <= _MOST_ITERATIONS:
+            return (history,)
+        half = _MOST_ITERATIONS // 2
+        kept = Grid({name: [*column[:half], *column[-half:]] for name, column in history.items()})
+        return kept, f"Iterations {half} to {history.n_rows - half - 1} are not shown."
+
+    @property
     def _account(self) -> Account:
         k = len(self.cuts.edges) + 1
         sections = [Section("bins", self.table, tuple(self._information()))]
         if self.history is not None:
-            sections.append(Section("iterations", self.history))
+            table, *lines = self.iterations
+            sections.append(Section("iterations", table, tuple(lines)))
         answer = f"{self.name}: {k} bin{'s' * (k > 1)} by {self.how}"
         return Account(answer, float(k), tuple(sections), tuple(self.notes))
 
@@ -289,7 +302,7 @@ class CutReport:
         k = len(self.cuts.edges) + 1
         lines = [f"{self.name}: {k} bin{'s' * (k > 1)} by {self.how}", self.table.text(width)]
         if self.history is not None:
-            lines += [self.history.text(width)]
+            lines += [part.text(width) if isinstance(part, Grid) else part for part in self.iterations]
         return "\n".join([*lines, *self._information(), *(f"Note: {note}" for note in self.notes)])
 
     __repr__ = __str__
