@@ -155,8 +155,8 @@ def command(
     if kind == "naive-bayes":
         own |= {"smoothing", "missing"}
         given = _common.one_or_named(distributions, "--distribution")
-        named = isinstance(given, dict)
-        settings["distributions"] = {k: _common.cut_points(v) for k, v in given.items()} if named else given
+        by_column = isinstance(given, dict)
+        settings["distributions"] = {k: _common.cut_points(v) for k, v in given.items()} if by_column else given
         settings["smoothing"] = _smoothing(smoothing)
         if "auto" in missing and len(missing) > 1:
             raise click.UsageError(

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from countwise._typing import Floats
 from countwise.base.predictions import Predictions
 from countwise.data.columns import plain
 from countwise.data.derived import Absent
@@ -410,10 +411,16 @@ class HistogramDisplay(Display):
         check_number("bars", bars, 1, most=_MOST_CELLS, none=True, whole=True)
         if not isinstance(values, Mapping) or not values:
             raise TableError("values must be a mapping of class to the values of the column.")
-        self.edges = np.sort(np.asarray(edges, dtype=np.float64))
-        self.name, self.labels, self.rule = name, tuple(labels), rule
-        given = {c: np.asarray(x, dtype=np.float64) for c, x in values.items()}
-        heavy = {c: np.ones(len(x)) if weights is None else np.asarray(weights[c]) for c, x in given.items()}
+        if isinstance(labels, str) or not isinstance(labels, Sequence) or not all(isinstance(t, str) for t in labels):
+            raise OptionError(f"labels must be a list of names, not {labels!r}.")
+        if weights is not None and (not isinstance(weights, Mapping) or set(weights) != set(values)):
+            raise TableError("weights must be a mapping of the same classes as values.")
+        self.edges = np.sort(_numbers("edges", edges))
+        self.name, self.labels, self.rule = str(name), tuple(labels), str(rule)
+        given = {c: _numbers(f"The values of {c!r}", x) for c, x in values.items()}
+        heavy = {c: np.ones(len(x)) if weights is None else _numbers("weights", weights[c]) for c, x in given.items()}
+        if any(len(heavy[c]) != len(x) or not (heavy[c] >= 0).all() for c, x in given.items()):
+            raise TableError("weights must have a number >= 0 for each value.")
         heavy = {c: w[np.isfinite(given[c])] for c, w in heavy.items()}
         given = {c: x[np.isfinite(x)] for c, x in given.items()}
         every = np.concatenate(list(given.values()))
@@ -531,3 +538,14 @@ class HistogramDisplay(Display):
         for label, a, b in zip(self.labels, ends[:-1], ends[1:], strict=False):
             ax.text((a + b) / 2, 0.9 if not upright else 0.8, shortened(label, (b - a) / unit, 9), transform=inside,
                     va="top", ha="center", fontsize=9, color=QUIET)  # fmt: skip
+
+
+def _numbers(what: str, x: Any) -> Floats:
+    """Return a column of numbers."""
+    try:
+        found = np.asarray(x, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        found = np.empty((0, 0))
+    if found.ndim != 1:
+        raise TableError(f"{what} must be a list of numbers, not {x!r}.")
+    return found

@@ -172,8 +172,8 @@ def _centers(line: _SortedLine, how: CutRule) -> Iterator[Section]:
     """Yield the iterations of k-means, and the mean and the sum of squares of each bin."""
     report, weights = line.report, line.counts.sum(axis=1)
     if report.history is not None:
-        table, *lines = report.iterations
-        yield Section("iterations", table, (*lines, "A value belongs to the nearest center."))
+        shown, *lines = report.iterations
+        yield Section("iterations", shown, (*lines, "A value belongs to the nearest center."))
     codes = np.searchsorted(report.cuts.edges, line.values, side="left")
     k = min(len(report.cuts.edges) + 1, _MOST_LINES)
     table: dict[str, list[Any]] = {"bin": list(report.cuts.labels[:k]), "center": [], "sum of squares": []}
