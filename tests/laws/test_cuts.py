@@ -27,7 +27,6 @@ RULES: dict[str, dict[str, Any]] = {
     "equal frequency": {"method": "equal_frequency", "n_bins": 3},
     "k-means": {"method": "kmeans", "n_bins": 3},
     "Lloyd": {"method": "lloyd", "n_bins": 3, "n_init": 3},
-    "Lloyd, given centers": {"method": "lloyd", "init": [-1.0, 0.5, 2.0]},
     "equal width, best number": {"method": "equal_width", "n_bins": "leave_one_out"},
     "equal frequency, best number": {"method": "equal_frequency", "n_bins": "leave_one_out"},
     "k-means, best number": {"method": "kmeans", "n_bins": "leave_one_out"},
