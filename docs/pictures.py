@@ -253,6 +253,37 @@ def poisson_density() -> str:
 
 
 @_picture
+def bandwidth_densities() -> str:
+    density = cw.ParzenDensity().fit(samples.load("rain").columns("temp"))
+    return _plot(lambda ax: plots.DensityDisplay.from_bandwidths(density, [0.5, 1, 2, 5], ax=ax))
+
+
+def _contours(model: Any) -> str:
+    penguins = _penguins()
+    X = penguins.columns("bill_length_mm", "bill_depth_mm")
+    return _plot(lambda ax: plots.ContourDisplay.from_estimator(model, X, penguins.y, ax=ax), (6.4, 4.4))
+
+
+@_picture
+def discriminant_contours() -> str:
+    return _contours(cw.DiscriminantClassifier("own"))
+
+
+@_picture
+def parzen_contours() -> str:
+    return _contours(cw.ParzenClassifier())
+
+
+@_picture
+def boundaries() -> str:
+    from sklearn.linear_model import LogisticRegression
+
+    models = {"discriminant": cw.DiscriminantClassifier(), "logistic regression": LogisticRegression(max_iter=1000)}
+    weather = _weather().columns("temperature", "humidity", "play")
+    return _plot(lambda ax: plots.BoundaryDisplay.from_estimator(models, weather, "play", ax=ax), (6.4, 4.6))
+
+
+@_picture
 def bandwidth_curve() -> str:
     density = cw.ParzenDensity("leave_one_out").fit(samples.load("rain").columns("temp"))
     return _plot(lambda ax: plots.plot_bandwidth(density, ax=ax))
@@ -388,7 +419,9 @@ SHOWN: dict[str, dict[str, str]] = {
     "plots.PrecisionRecallDisplay": {"precision_recall": _DRAWN},
     "plots.CalibrationDisplay": {"calibration": _DRAWN},
     "plots.ConfusionDisplay": {"confusion": _DRAWN},
-    "plots.DensityDisplay": {"kernel_density": _DRAWN},
+    "plots.BoundaryDisplay": {"boundaries": _DRAWN},
+    "plots.ContourDisplay": {"discriminant_contours": _DRAWN},
+    "plots.DensityDisplay": {"kernel_density": _DRAWN, "bandwidth_densities": "Drawn by `from_bandwidths`"},
     "plots.LearningCurveDisplay": {"learning_curve": _DRAWN},
     "plots.ValidationCurveDisplay": {"validation_curve": _DRAWN},
     "working.Working": {"naive_bayes_working": "In a notebook"},

@@ -19,6 +19,7 @@ __all__ = [
     "kind_of",
     "kind_of_word",
     "lazy_names",
+    "public",
 ]
 
 # Names of the package `countwise`, by the module that defines them.
@@ -195,6 +196,13 @@ RECIPES: dict[str, Recipe] = {
     "prototype": Recipe("Prototype", {}, "texts"),
     "rote": Recipe("Rote", {}, "", "not nominal"),
 }
+
+
+def public(name: str) -> Any:
+    """Import and return a public name of the package."""
+    import importlib
+
+    return getattr(importlib.import_module(next(m for m, names in PUBLIC.items() if name in names)), name)
 
 
 def class_of(kind: Kind) -> Any:

@@ -13,11 +13,14 @@ from countwise.plots.displays_scores import CalibrationDisplay, PrecisionRecallD
 from countwise.plots.displays_tables import ConfusionDisplay, DensityDisplay, HistogramDisplay
 from countwise.plots.network import draw_network
 from countwise.plots.regions import compare_boundaries
+from countwise.plots.regions_mpl import BoundaryDisplay, ContourDisplay
 from countwise.plots.tree import draw_tree
 
 __all__ = [
+    "BoundaryDisplay",
     "CalibrationDisplay",
     "ConfusionDisplay",
+    "ContourDisplay",
     "DensityDisplay",
     "HistogramDisplay",
     "LearningCurveDisplay",

@@ -11,6 +11,7 @@ from countwise._typing import Floats
 from countwise.errors import OptionError, TableError, listed
 from countwise.plots.displays import Display, line
 from countwise.plots.style import INK, MARK, QUIET, SOFT, axes, literal
+from countwise.registry import public
 from countwise.working.numbers import number
 
 __all__ = [
@@ -115,6 +116,39 @@ class LearningCurveDisplay(Display):
         return cls(
             train_sizes=curve.train_sizes, train_scores=curve.train, test_scores=curve.test, score_name=curve.scoring
         ).plot(ax)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, y: Any = None, *, ax: Any = None, **options: Any) -> Self:
+        """Compute a learning curve and draw it.
+
+        Parameters
+        ----------
+        estimator : estimator, list of estimators, or mapping of name to estimator
+            The learners.
+        X : any table
+            The rows.
+        y : array-like or str
+            The class of each row, or the name of its column in X.
+        ax : matplotlib Axes, optional
+            Axes to draw on. By default new ones.
+        **options
+            Further arguments of `learning_curve`, such as `train_sizes`, `cv` and `scoring`.
+
+        Returns
+        -------
+        LearningCurveDisplay
+            The display, with the axes in `ax_`.
+
+        Examples
+        --------
+        >>> from countwise import NaiveBayesClassifier, samples
+        >>> from countwise.plots import LearningCurveDisplay
+        >>> birds = samples.load("penguins")
+        >>> shown = LearningCurveDisplay.from_estimator(NaiveBayesClassifier(), birds.X, birds.y, repeats=2)
+        >>> len(shown.train_sizes)
+        5
+        """
+        return cls.from_curve(public("learning_curve")(estimator, X, y, **options), ax=ax)
 
     def plot(self, ax: Any = None, *, band: bool = True) -> Self:
         """Draw the learning curve.
@@ -264,6 +298,48 @@ class ValidationCurveDisplay(Display):
         """
         return cls(param_name=curve.param_name, param_range=curve.param_range, train=curve.train,
                    held_out=curve.held_out, best=curve.best, score_name=curve.scoring).plot(ax)  # fmt: skip
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any = None, *, param_name: str | None = None, param_range: Any = None,
+        ax: Any = None, **options: Any,
+    ) -> Self:  # fmt: skip
+        """Compute a validation curve and draw it.
+
+        Parameters
+        ----------
+        estimator : estimator
+            The learner, or a density estimator.
+        X : any table
+            The rows.
+        y : array-like or str
+            The class of each row, or the name of its column in X.
+        param_name : str, optional
+            The parameter; see `validation_curve`.
+        param_range : sequence, optional
+            The values of the parameter; see `validation_curve`.
+        ax : matplotlib Axes, optional
+            Axes to draw on. By default new ones.
+        **options
+            Further arguments of `validation_curve`: `cv` and `scoring`.
+
+        Returns
+        -------
+        ValidationCurveDisplay
+            The display, with the axes in `ax_`.
+
+        Examples
+        --------
+        >>> from countwise import TreeClassifier, samples
+        >>> from countwise.plots import ValidationCurveDisplay
+        >>> birds = samples.load("penguins")
+        >>> shown = ValidationCurveDisplay.from_estimator(
+        ...     TreeClassifier(), birds.X, birds.y, param_name="max_depth", param_range=[1, 2, 3])
+        >>> shown.ax_.get_xlabel()
+        'max depth'
+        """
+        options |= {"param_name": param_name, "param_range": param_range}
+        return cls.from_curve(public("validation_curve")(estimator, X, y, **options), ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the validation curve.

@@ -1,4 +1,4 @@
-"""Displays of confusion matrices, of the distributions of a naive Bayes model, and of histograms with cut points."""
+"""Displays of confusion matrices, of distributions of an attribute by class, and of histograms with cut points."""
 
 from __future__ import annotations
 
@@ -9,15 +9,19 @@ import numpy as np
 
 from countwise._typing import Floats
 from countwise.base.predictions import Predictions
+from countwise.data.attributes import Nominal
 from countwise.data.columns import plain
 from countwise.data.derived import Absent
+from countwise.discriminant.density import JointDensity
 from countwise.errors import OptionError, TableError, check_number, did_you_mean, listed
+from countwise.parzen.model import ParzenDensity
 from countwise.plots.displays import HATCHES, Display, PredictionDisplay, line, predictions_from
 from countwise.plots.style import DARK, MARK, QUIET, literal, look, shortened, text_width
 from countwise.working.numbers import number
 
 __all__ = ["ConfusionDisplay", "DensityDisplay", "HistogramDisplay"]
 
+_LIKELIHOODS = "Kernel densities; legend: log-likelihood of training rows and of held-out rows"
 _MOST_BARS = 30  # values of a nominal attribute that are drawn
 _MOST_CUTS = 25  # cut points that are labeled
 _MOST_DEFAULT, _MOST_CELLS = 60, 10_000  # bars of a histogram, by default and on request
@@ -225,6 +229,8 @@ class DensityDisplay(Display):
     ['female', 'male']
     """
 
+    _whose = " in each class"
+
     def __init__(
         self, attribute: str, *, values: Any, curves: Mapping[Any, Any], kind: str = "density", rule: str = "",
         prior: bool = False,
@@ -239,12 +245,12 @@ class DensityDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, attribute: str, *, prior: bool = False, ax: Any = None) -> Self:
-        """Draw the distribution of an attribute in a fitted naive Bayes model.
+        """Draw the distribution of an attribute in a fitted model.
 
         Parameters
         ----------
-        estimator : NaiveBayesClassifier
-            A fitted model.
+        estimator : NaiveBayesClassifier, DiscriminantClassifier, ParzenClassifier or ParzenDensity
+            A fitted model. For a model of whole rows the marginal distribution of the attribute is drawn.
         attribute : str
             Name of the column.
         prior : bool, default=False
@@ -275,13 +281,72 @@ class DensityDisplay(Display):
         logs = np.zeros((len(grid), density.n_classes))
         density.add_log_prob(grid, logs)
         heights = np.exp(logs)
-        if prior:
+        classes = [plain(c) for c in getattr(estimator, "classes_", ["all rows"])]
+        if prior and len(classes) > 1:
             heights = heights * (estimator.class_count_ / estimator.class_count_.sum())
         nominal = hasattr(density, "prob") and hasattr(density, "of")
         kind = "bars" if nominal else "counts" if hasattr(density, "rate") else "density"
         values = [density.label(grid, i) for i in range(len(grid))] if nominal else grid
-        curves = {plain(c): heights[:, i] for i, c in enumerate(estimator.classes_)}
-        return cls(attribute, values=values, curves=curves, kind=kind, rule=str(density.rule), prior=prior).plot(ax)
+        curves = {c: heights[:, i] for i, c in enumerate(classes)}
+        shown = cls(attribute, values=values, curves=curves, kind=kind, rule=str(density.rule), prior=prior)
+        shown._whose = " in each class" if hasattr(estimator, "classes_") else ""
+        return shown.plot(ax)
+
+    @classmethod
+    def from_bandwidths(cls, density: Any, bandwidths: Any, *, cv: Any = None, ax: Any = None) -> Self:
+        """Draw kernel densities of one column for several bandwidths.
+
+        Parameters
+        ----------
+        density : ParzenDensity
+            A fitted density of one numeric column; its own bandwidth is not used.
+        bandwidths : array-like
+            The bandwidths.
+        cv : int, splitter, iterable of splits or None, default=None
+            Folds to hold out for the log-likelihoods in the legend; None leaves out one row at a time. See
+            `ParzenDensity.bandwidth_curve`.
+        ax : matplotlib Axes, optional
+            Axes to draw on. By default new ones.
+
+        Returns
+        -------
+        DensityDisplay
+            The display. The legend has the log-likelihood of the training rows and of the held-out rows for each
+            bandwidth.
+
+        Examples
+        --------
+        >>> from countwise import ParzenDensity, samples
+        >>> from countwise.plots import DensityDisplay
+        >>> density = ParzenDensity().fit({"temp": samples.load("rain").X["temp"]})
+        >>> shown = DensityDisplay.from_bandwidths(density, [1, 5])
+        >>> list(shown.curves)
+        ['h = 1: log-likelihood -12.1345, held out -54.8041', 'h = 5: log-likelihood -17.9886, held out -19.3842']
+        """
+        if not isinstance(density, ParzenDensity):
+            raise OptionError(
+                f"from_bandwidths draws a ParzenDensity, not a {type(density).__name__}.",
+                hint="pass a fitted ParzenDensity of one numeric column.",
+            )
+        density._check_fitted()
+        if not density._one_bandwidth:
+            raise OptionError(
+                f"Bandwidths are drawn for one numeric column; the density has {listed(density.bandwidths_)}.",
+                hint="fit the density on one numeric column.",
+            )
+        curve = density.bandwidth_curve(bandwidths, cv=cv)
+        kernels = density._kernels
+        widest = max(curve["bandwidth"])
+        values = _line(kernels.cells[:, 0], widest)
+        curves = {
+            f"h = {number(h)}: {train:.4g}, held out {held_out:.4g}": np.exp(
+                kernels.with_bandwidths(np.array([h])).log_density(values[:, None])
+            )
+            for h, train, held_out in zip(*curve.values(), strict=True)
+        }
+        shown = cls(next(iter(density.bandwidths_)), values=values, curves=curves, rule=_LIKELIHOODS)
+        shown._whose = ""
+        return shown.plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the distributions.
@@ -316,7 +381,7 @@ class DensityDisplay(Display):
         if self.rule:
             ax.set_title(self.rule, loc="left", fontsize=9)
         quantity = "density" if self.kind == "density" else "probability"
-        return self._labeled(self.attribute, f"{quantity} × P(class)" if self.prior else f"{quantity} in each class")
+        return self._labeled(self.attribute, f"{quantity} × P(class)" if self.prior else f"{quantity}{self._whose}")
 
     def _bars(self, ax: Any) -> None:
         every = np.stack(list(self.curves.values()))
@@ -343,12 +408,65 @@ def _tilt(ax: Any) -> None:
         label.set_rotation_mode("anchor")
 
 
+class _Marginal:
+    """Marginal density of one attribute of a model of whole rows, in each class."""
+
+    def __init__(self, density: Any, attribute: str) -> None:
+        self.j, self.density, self.rule = density.names.index(attribute), density, density.rule
+        self.n_classes = density.n_classes
+        if hasattr(density, "by_class"):
+            self.margins = [one.margin(self.j) for one in density.by_class]
+            self.attribute = density.attributes[self.j]
+            if isinstance(self.attribute, Nominal):  # drawn as bars
+                self.prob, self.of = self.margins, self.attribute
+
+    def grid(self) -> Floats:
+        if not hasattr(self, "margins"):
+            mean, sd = self.density.mean[:, self.j], self._sd()
+            return np.linspace((mean - 4 * sd).min(), (mean + 4 * sd).max(), 801)
+        if isinstance(self.attribute, Nominal):
+            return np.arange(len(self.attribute.values), dtype=np.float64)
+        cells = np.concatenate([one.cells[:, 0] for one in self.margins])
+        return _line(cells, max(float(one.bandwidths[0]) for one in self.margins))
+
+    def label(self, grid: Floats, i: int) -> str:
+        return str(self.attribute.values[i])
+
+    def add_log_prob(self, grid: Floats, out: Floats) -> None:
+        if not hasattr(self, "margins"):
+            z = (grid[:, None] - self.density.mean[:, self.j]) / self._sd()
+            out += -0.5 * z * z - np.log(self._sd() * np.sqrt(2 * np.pi))
+            return
+        for c, one in enumerate(self.margins):
+            out[:, c] += one.log_density(grid[:, None])
+
+    def _sd(self) -> Floats:
+        covariance = np.asarray(self.density.covariance)
+        variance = np.broadcast_to(covariance[..., self.j, self.j], self.n_classes)
+        return np.sqrt(variance)
+
+
+def _line(cells: Floats, bandwidth: float) -> Floats:
+    """Return numbers from three bandwidths below the smallest value to three above the largest."""
+    known = cells[~np.isnan(cells)]
+    return np.linspace(known.min() - 3 * bandwidth, known.max() + 3 * bandwidth, 801)
+
+
 def _density(estimator: Any, attribute: str) -> Any:
+    joint = getattr(estimator, "density_", None) or next(iter(getattr(estimator, "densities_", {}).values()), None)
+    if isinstance(joint, JointDensity) and attribute in joint.names:
+        return _Marginal(joint, attribute)
+    if isinstance(joint, JointDensity):
+        why = joint.left_out.get(attribute, "")
+        raise OptionError(
+            f"The model has no density of {attribute!r}{f': {why}' if why else ''}.",
+            hint=did_you_mean(attribute, joint.names) or f"choose one of {listed(joint.names)}.",
+        )
     parts = getattr(estimator, "terms_", None)
     if parts is None or not hasattr(estimator, "densities_"):
         raise OptionError(
             f"{type(estimator).__name__} has no distributions of single attributes, or is not fitted.",
-            hint="use a fitted NaiveBayesClassifier.",
+            hint="use a fitted NaiveBayesClassifier, DiscriminantClassifier or ParzenClassifier.",
         )
     known = {name: part for part in parts for name in part.columns if not isinstance(part.derived, Absent)}
     if attribute not in known:

@@ -26,7 +26,7 @@ from countwise.errors import (
 )
 from countwise.plots.plot_data import MOST, FixedValue, PlotData, moved, plot_data, spread_out, still
 
-__all__ = ["Panel", "Scene", "boundary", "compare_boundaries"]
+__all__ = ["Panel", "RegionModel", "Scene", "boundary", "check_resolution", "compare_boundaries", "scene", "titled"]
 
 _MOST_PIXELS = 10_000  # of each side
 
@@ -90,20 +90,13 @@ def compare_boundaries(
     ('<svg', True)
     """
     check_value("kind", kind, ("matplotlib", "svg"))
-    if resolution not in NumberIn(10, _MOST_PIXELS, whole=True):
-        raise OptionError(f"resolution must be an integer >= 10, not {resolution!r}.", hint="use 100 to 1000.")
+    check_resolution(resolution)
     probabilities = check_flag("probabilities", probabilities)
     if kind == "svg" and ax is not None:
         raise OptionError(
             "ax cannot be combined with kind='svg'; only matplotlib draws on axes.", hint="drop ax or kind."
         )
-    named = by_title(models)
-    if not named:
-        raise OptionError(
-            "models is empty; at least one model is needed.",
-            hint='pass a dict such as {"naive Bayes": NaiveBayesClassifier()}.',
-        )
-    made = scene(plot_data(X, y, attributes), named, at, resolution, probabilities)
+    made = scene(plot_data(X, y, attributes), titled(models), at, resolution, probabilities)
     if kind == "svg":
         from countwise.plots.regions_svg import render
 
@@ -111,6 +104,23 @@ def compare_boundaries(
     from countwise.plots.regions_mpl import draw
 
     return draw(made, ax)
+
+
+def check_resolution(resolution: Any) -> None:
+    """Check the number of points along each axis."""
+    if resolution not in NumberIn(10, _MOST_PIXELS, whole=True):
+        raise OptionError(f"resolution must be an integer >= 10, not {resolution!r}.", hint="use 100 to 1000.")
+
+
+def titled(models: Any) -> Mapping[str, Any]:
+    """Return the models by title; raise an error if there are none."""
+    named = by_title(models)
+    if not named:
+        raise OptionError(
+            "models is empty; at least one model is needed.",
+            hint='pass a dict such as {"naive Bayes": NaiveBayesClassifier()}.',
+        )
+    return named
 
 
 # -- content of the panels ----------------------------------------------------------
@@ -173,7 +183,7 @@ def _step(model: Any, which: int) -> Any:
 def scene(data: PlotData, models: Mapping[str, Any], at: Any, resolution: int, probabilities: bool) -> Scene:
     """Predict every pixel and every row by every model."""
     fixed_values = still(data.frame, at, data.pair)
-    fitted = {title: _RegionModel.of(title, model, data) for title, model in models.items()}
+    fitted = {title: RegionModel.of(title, model, data) for title, model in models.items()}
     known = (plain(c) for one in fitted.values() for c in np.asarray(getattr(one.model, "classes_", ())).tolist())
     classes = tuple(dict.fromkeys((*data.classes, *known)))
     codes = _codes(data.y, classes, "y")
@@ -204,7 +214,7 @@ def _caption(data: PlotData, others: Mapping[str, FixedValue], panels: list[Pane
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _RegionModel:
+class RegionModel:
     """A fitted model with the columns that it uses, in a container that it accepts."""
 
     model: Any
@@ -213,7 +223,8 @@ class _RegionModel:
     alone: bool
 
     @classmethod
-    def of(cls, title: str, model: Any, data: PlotData) -> _RegionModel:
+    def of(cls, title: str, model: Any, data: PlotData) -> RegionModel:
+        """Return a fitted model as it is, and an unfitted one fitted on the two attributes."""
         if isinstance(model, type) or not hasattr(model, "predict"):
             made = f"an instance, {model.__name__}()" if isinstance(model, type) else "an object with fit and predict"
             raise OptionError(f"The model {title!r} is not a classifier: {model!r}.", hint=f"pass {made}.")
@@ -267,7 +278,7 @@ def _taken(title: str, model: Any, data: PlotData) -> list[str]:
 
 
 def _panel(
-    title: str, fitted: _RegionModel, data: PlotData, fixed_values: Mapping[str, FixedValue],
+    title: str, fitted: RegionModel, data: PlotData, fixed_values: Mapping[str, FixedValue],
     classes: tuple[Any, ...], truth: Indices, resolution: int,
 ) -> Panel:  # fmt: skip
     # the centers of the pixels
