@@ -102,7 +102,7 @@ def test_a_constant_column_says_nothing(law, value):
     np.testing.assert_allclose(model.predict_proba({"x": [value, value + 1, np.nan]}), 0.5, rtol=1e-12)
     assert model.explain({"x": [value]}).text()
     if law != "multinomial" or value < 1e6:  # it draws a text of as many words as the counts say
-        assert model.portrait("a", n=3).n_rows == 3
+        assert len(next(iter(model.sample(3, 0, cls="a").values()))) == 3
 
 
 @pytest.mark.parametrize("law", [*DISTRIBUTIONS, "categorical"])
@@ -115,7 +115,7 @@ def test_a_column_that_is_all_missing_says_nothing(law):
     assert model.explain(asked).posterior == pytest.approx((0.75, 0.25), rel=1e-15)
     assert model.table(next(iter(model.densities_))).n_rows >= 0
     assert model.portrait("a")["attribute"]
-    assert model.portrait("a", n=2).n_rows == 2
+    assert len(model.sample(2, 0, cls="a")["class"]) == 2
     assert model.predict_interval(asked).shape == (1, 2, 2)
     assert model.missing_report().n_rows >= 0
 
@@ -125,7 +125,7 @@ def test_a_text_column_that_is_all_missing_says_nothing():
         model = NaiveBayesClassifier(law, types={"x": "text"}).fit({"x": objects(None, None)}, ["a", "b"])
         np.testing.assert_allclose(model.predict_proba({"x": objects("some words")}), [[0.5, 0.5]], rtol=1e-15)
         assert model.explain({"x": objects("some words")}).text()
-        assert model.portrait("a", n=2)["x"] == ["", ""]
+        assert model.sample(2, 0, cls="a")["x"].tolist() == ["", ""]
 
 
 def test_a_row_that_is_all_missing_gets_the_prior_exactly():

@@ -336,3 +336,23 @@ def test_show_prints_the_decisions_of_the_pruning_of_a_tree(folder):
     assert json.loads(run("show", model, "--pruning", "--json").stdout)["value"] == 0
     unpruned = trained(folder, "tennis", "play", "--model", "tree")
     assert "not pruned" in run("show", unpruned, "--pruning", check=1).stderr
+
+
+@pytest.mark.parametrize("kind", ["tree", "neighbors", "discriminant", "parzen"])
+def test_changes_and_intervals_are_shown_on_request(folder, kind):
+    table, model = str(folder / "numbers.csv"), str(folder / f"changes-{kind}.json")
+    with open(folder / "penguins.csv", encoding="utf-8", newline="") as file:
+        rows = [[r["bill_length_mm"], r["bill_depth_mm"], r["species"]] for r in csv.DictReader(file)]
+    rows = [row for row in rows if row[0]]
+    (folder / "numbers.csv").write_text("\n".join(map(",".join, [["length", "depth", "species"], *rows])) + "\n")
+    run("train", table, "-y", "species", "--model", kind, "-o", model)
+    shown = run("explain", model, table, "--changes", "--interval", "0.8").stdout
+    assert "What would change the prediction\n" in shown
+    assert "80 % credible interval" in shown
+    assert "credible" not in run("explain", model, table).stdout
+
+
+def test_a_regressor_has_no_changes(folder):
+    table, model = str(folder / "penguins.csv"), str(folder / "regressor.json")
+    run("train", table, "-y", "body_mass_g", "--model", "regression-tree", "-o", model)
+    assert "only with classifiers" in run("explain", model, table, "--changes", check=2).stderr

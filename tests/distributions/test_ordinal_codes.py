@@ -62,7 +62,7 @@ def test_the_working_shows_the_code_beside_the_value(fitted):
     assert "temperature = Warm (never seen in training)" in str(fitted.explain([{**row, "temperature": "Warm"}]))
     assert "temperature (missing)" in str(fitted.explain([row]))
     assert fitted.portrait("Yes")["typical"][1] == "0.888889 (Mild)"
-    assert set(fitted.portrait("Yes", n=50)["temperature"]) == set(ORDER)
+    assert set(fitted.sample(50, 0, cls="Yes")["temperature"]) == set(ORDER)
 
 
 def test_the_order_must_be_declared():

@@ -859,11 +859,11 @@ def test_rows_drawn_from_a_class_are_rows_that_the_class_could_have(law, data):
     rows = data.draw(rows_of(DISTRIBUTIONS[law]))
     model = rows.fit(DISTRIBUTIONS[law].model())
     for c in model.classes_:
-        drawn = model.portrait(c, n=7)
-        assert drawn.n_rows == 7
-        assert str(drawn) == str(model.portrait(c, n=7))  # the same seed, the same rows
-        for name, cells_ in drawn.items():
-            check_drawn(model, name, cells_)
+        drawn = model.sample(7, 0, cls=c)
+        assert [str(v) for v in drawn[model.target_.name]] == [str(c)] * 7
+        assert str(drawn) == str(model.sample(7, 0, cls=c))  # the same seed, the same rows
+        for name in set(model.densities_).intersection(drawn):
+            check_drawn(model, name, list(drawn[name]))
         assert model.portrait(c)["attribute"] == list(model.densities_)
 
 
@@ -891,7 +891,7 @@ def test_rows_drawn_from_a_class_have_its_frequencies(law):
     x = rng.poisson(np.where(y == "a", 2.0, 7.0)).astype(float)
     X = {"x": objects([str(int(v)) for v in x]) if law == "categorical" else x}
     model = NaiveBayesClassifier(law, smoothing=0).fit(X, y)
-    drawn = np.array(model.portrait("b", n=20_000)["x"], dtype=float)
+    drawn = np.array(model.sample(20_000, 0, cls="b")["x"], dtype=float)
     mean, sd = x[y == "b"].mean(), x[y == "b"].std()
     # ranges give the middle of a range, so their mean is off by up to half a width
     assert abs(drawn.mean() - mean) < (1.0 if law == "ranges" else 5 * sd / math.sqrt(20_000))

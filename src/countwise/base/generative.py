@@ -16,13 +16,15 @@ from countwise._typing import Floats
 from countwise.base.classifier import AdditiveClassifier
 from countwise.base.tally_model import TallyModel
 from countwise.base.term import Term
-from countwise.data.output import dense
+from countwise.data.derived import Absent
+from countwise.data.frames import Frame
+from countwise.data.output import LIBRARIES, dense, library_of
 from countwise.data.table import Table, threads_for
 from countwise.distributions import smoothing_of
 from countwise.distributions.categorical import counted_factor
 from countwise.distributions.smoothing import exact
 from countwise.engines.execute import executed
-from countwise.errors import OptionError, check_flag, did_you_mean, listed, printable
+from countwise.errors import SEED, OptionError, check_flag, check_number, check_value, did_you_mean, listed, printable
 from countwise.scoring.additive import answered
 from countwise.scoring.plan import Scoring, inputs_of
 from countwise.scoring.sql import scoring_query
@@ -34,6 +36,7 @@ from countwise.working.smoothing import smoothing_table
 __all__ = ["GenerativeClassifier", "class_prior"]
 
 _KEY = attrgetter("key")
+_MOST_ROWS = 10_000_000  # of a drawn sample
 
 
 class GenerativeClassifier(TallyModel, AdditiveClassifier):
@@ -45,7 +48,90 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
 
     def _coerce_input(self, X: Any) -> Any:
         """Convert a sparse matrix to a dense one, which most distributions need."""
+        self._library = library_of(X)
         return dense(X)
+
+    # -- draws ------------------------------------------------------------------------
+
+    def sample(self, n_samples: int = 1, random_state: Any = None, *, cls: Any = None) -> Any:
+        """Draw rows from the model: a class from P(class), then a row from P(row | class).
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            The number of rows.
+        random_state : int, Generator or None, default=None
+            The seed; None gives different rows at each call.
+        cls : object, default=None
+            Draw rows of this class only.
+
+        Returns
+        -------
+        table
+            The rows with the target as the last column: a data frame of the library of the training table, a dict of
+            columns if it was not a pandas, Polars or PyArrow table.
+
+        Examples
+        --------
+        >>> from countwise import NaiveBayesClassifier, samples
+        >>> rain = samples.load("rain")
+        >>> drawn = NaiveBayesClassifier().fit(rain.X, rain.y).sample(3, random_state=0)
+        >>> list(drawn), len(drawn["wind"])
+        (['wind', 'temp', 'class'], 3)
+        """
+        self._check_fitted()
+        check_number("n_samples", n_samples, 1, most=_MOST_ROWS, whole=True)
+        check_value("random_state", random_state, SEED)
+        rng, n = np.random.default_rng(random_state), int(n_samples)
+        if cls is None:
+            codes = rng.choice(len(self.classes_), size=n, p=self.class_prior_)
+        else:
+            codes = np.full(n, self._class_code(cls))
+        drawn = {c: self._drawn_rows(c, int((codes == c).sum()), rng) for c in np.unique(codes).tolist()}
+        names = next(iter(drawn.values()))
+        columns: dict[str, Any] = {}
+        for name in names:
+            parts = {c: np.asarray(part[name]) for c, part in drawn.items()}
+            numeric = all(part.dtype.kind == "f" for part in parts.values())
+            columns[name] = np.empty(n, dtype=np.float64 if numeric else object)
+            for c, part in parts.items():
+                columns[name][codes == c] = part
+        columns[self.target_.name] = self.classes_[codes]
+        library = getattr(self, "_library", None)
+        if library not in LIBRARIES:
+            return columns
+        return Grid({name: column.tolist() for name, column in columns.items()}).to_frame(library)
+
+    def _drawn_rows(self, c: int, n: int, rng: np.random.Generator) -> dict[str, Any]:
+        """Draw rows of class c, as columns."""
+        kept = [part.key for part in self.terms_ if not isinstance(part.derived, Absent)]
+        return {key: self.densities_[key].draw(c, n, rng) for key in kept}
+
+    def _posterior_draws(self, one: Frame, draws: int, rng: np.random.Generator) -> Floats:
+        from countwise import _kernels
+
+        table = self._table(one, 0, 1, every=True)
+        counts = self.class_count_.astype(np.float64)
+        if isinstance(self.prior, str) and self.prior != "uniform":
+            logs = np.log(np.maximum(rng.dirichlet(counts + 0.5, draws), 1e-300))
+        else:
+            logs = np.tile(self.log_prior_, (draws, 1))
+        prior = np.exp(logs)
+        with np.errstate(all="ignore"):  # a value far from the training data may be impossible in every class
+            logs = logs + self._drawn_logs(table, draws, rng)
+            _kernels.normalize(logs, "proba")
+        return np.where(np.isnan(logs).any(axis=1, keepdims=True), prior, logs)
+
+    def _drawn_logs(self, table: Table, draws: int, rng: np.random.Generator) -> Floats:
+        """Return log P(row | class) for drawn parameters, shape (draws, classes)."""
+        logs = np.zeros((draws, len(self.classes_)))
+        for key, density in self.densities_.items():
+            logs += density.draw_log_prob(table[key], draws, rng)
+        return logs
+
+    def _numbers_to_try(self, name: str) -> Any:
+        grid = self.densities_[name].grid() if name in self.densities_ else None
+        return None if grid is None or grid.dtype.kind != "f" else grid.tolist()
 
     # -- estimation -------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
+from collections.abc import Hashable
 from inspect import Parameter, signature
 from typing import Any, ClassVar, Self
 
@@ -16,13 +17,26 @@ from numpy.typing import NDArray
 
 from countwise import _docstrings
 from countwise._typing import Floats
-from countwise.data.frames import series_of
-from countwise.errors import OptionError, check_flag, warn
+from countwise.data.cells import one_row
+from countwise.data.frames import Frame, series_of
+from countwise.errors import SEED, NumberIn, OptionError, check_flag, check_value, did_you_mean, listed, warn
 from countwise.sources.memory import memory
+from countwise.working import Change, Grid
+from countwise.working.numbers import number
 
-__all__ = ["Classifier", "Estimator", "Regressor", "Transformer", "refuse_unfitted", "write_tables"]
+__all__ = [
+    "Classifier",
+    "Estimator",
+    "Regressor",
+    "Transformer",
+    "check_level",
+    "dirichlet_draws",
+    "refuse_unfitted",
+    "write_tables",
+]
 
 _NOT_METADATA = {"self", "X", "y"}
+_MOST_DRAWS = 1_000_000
 _LONGEST_VALUE = 200  # characters of one setting in a repr
 
 
@@ -292,6 +306,17 @@ class Estimator:
         return self._request("score", metadata)
 
 
+def check_level(name: str, level: Any) -> None:
+    """Raise an error unless a level is a number between 0 and 1."""
+    if level not in NumberIn(0, 1, strict=True):
+        raise OptionError(f"{name} must be a number between 0 and 1, not {level!r}.")
+
+
+def dirichlet_draws(counts: Floats, draws: int, rng: np.random.Generator) -> Floats:
+    """Draw the proportions behind counts from their posterior with Jeffreys' prior, shape (draws, classes)."""
+    return np.asarray(rng.dirichlet(np.asarray(counts, dtype=np.float64) + 0.5, draws))
+
+
 class Classifier(Estimator):
     """Base of classifiers, by the scikit-learn protocol."""
 
@@ -318,6 +343,197 @@ class Classifier(Estimator):
         """
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))  # type: ignore[attr-defined]
+
+    def counterfactuals(self, X: Any, *, row: int = 0) -> Grid:
+        """Return the smallest changes of one row that change its prediction.
+
+        Naive Bayes finds the fewest changes of its terms. Other classifiers are asked: every change of one attribute
+        to another value is tried, then pairs of changes, then further changes one after the other. The values of a
+        number are those around the thresholds of a tree, those of the training rows, or a grid.
+
+        Parameters
+        ----------
+        X : table
+            The rows.
+        row : int, default=0
+            The position of the row in X; negative positions count from the end.
+
+        Returns
+        -------
+        Grid
+            A row for each other class that can be reached, up to three: the change, the class that is then predicted,
+            and its probability. Changes of few attributes come first.
+
+        Examples
+        --------
+        >>> from countwise import TreeClassifier, samples
+        >>> weather = samples.load("weather")
+        >>> model = TreeClassifier().fit(weather.frame, "play")
+        >>> print(model.counterfactuals([{"outlook": "sunny", "humidity": 90, "windy": False}]))
+        change        play  probability
+        humidity = 77  yes             1
+        """
+        found = self._changes(X, row)
+        changes = [" and ".join(f"{name} = {value}" for name, value in change.values.items()) for change in found]
+        return Grid(
+            {
+                "change": changes,
+                self.target_.name: [change.to for change in found],  # type: ignore[attr-defined]
+                "probability": [change.posterior for change in found],
+            }
+        )
+
+    def _changes(self, X: Any, row: int) -> list[Change]:
+        """Return the counterfactuals of one row."""
+        from countwise.base.counterfactuals import searched_changes
+
+        return searched_changes(self, one_row(self._open(X), row))  # type: ignore[attr-defined]
+
+    def _numbers_to_try(self, name: str) -> Any:
+        """Return the numbers that a counterfactual tries for a numeric attribute, sorted; None for no change."""
+        return None
+
+    def portrait(self, cls: Any) -> Grid:
+        """Describe a class by the typical value of each attribute.
+
+        Naive Bayes and networks give the most probable value or the mean of P(attribute | class), discriminants the
+        mean, prototypes the prototype, Parzen classifiers and nearest neighbors the mean or the most frequent value
+        of the training rows. A tree or a rule list gives the conditions of the leaf or rule with the most training
+        rows of the class.
+
+        Parameters
+        ----------
+        cls : object
+            The class.
+
+        Returns
+        -------
+        Grid
+            A row for each attribute with its typical value and a remark.
+
+        Examples
+        --------
+        >>> from countwise import NaiveBayesClassifier, samples
+        >>> rain = samples.load("rain")
+        >>> print(NaiveBayesClassifier().fit(rain.X, rain.y).portrait("no"))
+        attribute  typical  remark
+        wind       north    60% of the class
+        temp       25.0333  ± 6.43843
+        """
+        c = self._class_code(cls)
+        found = self._portrait(c)
+        return Grid(
+            {
+                "attribute": [name for name, _, _ in found],
+                "typical": [number(v) if isinstance(v, float) else str(v) for _, v, _ in found],
+                "remark": [remark for _, _, remark in found],
+            }
+        )
+
+    def sample(self, n_samples: int = 1, random_state: Any = None, *, cls: Any = None) -> Any:
+        """Draw rows, if the model has a distribution of the rows; this one has none.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            The number of rows.
+        random_state : int, Generator or None, default=None
+            The seed; None gives different rows at each call.
+        cls : object, default=None
+            Draw rows of this class only.
+
+        Returns
+        -------
+        table
+            The rows.
+
+        Raises
+        ------
+        OptionError
+            If the model has no distribution of the rows.
+        """
+        refuse_unfitted(self)
+        raise OptionError(
+            f"{type(self).__name__} draws no rows: it models P(class | row), and has no distribution of the rows.",
+            hint="use NaiveBayesClassifier, DiscriminantClassifier, ParzenClassifier or BayesNetworkClassifier.",
+        )
+
+    def _class_code(self, cls: Any) -> int:
+        """Return the position of a class; an unknown class is an error."""
+        refuse_unfitted(self)
+        classes: list[Any] = self.classes_.tolist()  # type: ignore[attr-defined]
+        if not isinstance(cls, Hashable) or cls not in classes:
+            hint = did_you_mean(cls, classes) or f"use one of the classes {listed(classes)}."
+            raise OptionError(f"There is no class {cls!r}.", hint=hint)
+        return classes.index(cls)
+
+    def _portrait(self, c: int) -> list[tuple[str, Any, str]]:
+        """Return each attribute with its typical value in class c and a remark."""
+        raise OptionError(
+            f"{type(self).__name__} does not describe its classes by typical values.",
+            hint="use NaiveBayesClassifier, or another classifier.",
+        )
+
+    def predict_interval(self, X: Any, *, level: float = 0.9, draws: int = 2000, random_state: int = 0) -> Floats:
+        """Return a credible interval of each posterior P(class | row).
+
+        The interval reflects the uncertainty of the estimated parameters. Parameters are drawn from their posterior
+        distribution, P(class | row) is computed again for each draw, and the interval contains the middle part of
+        these values. Drawn are: Dirichlet for categorical and multinomial attributes, the leaves of a tree, the rules
+        of a list, identical rows and the votes of neighbors; normal and scaled inverse chi-square (or inverse
+        Wishart) for means and (co)variances; gamma for rates of counts; and the Bayesian bootstrap for kernel
+        densities. The structure, such as the tests of a tree, is kept.
+
+        Parameters
+        ----------
+        X : table
+            The rows.
+        level : float, default=0.9
+            The probability of the interval.
+        draws : int, default=2000
+            The number of draws for each row.
+        random_state : int, default=0
+            The seed of the draws.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes, 2)
+            The lower and the upper limit for each class.
+
+        Raises
+        ------
+        OptionError
+            If the parameters of the model have no distribution; the message says why.
+
+        Examples
+        --------
+        >>> from countwise import NaiveBayesClassifier, samples
+        >>> tennis = samples.load("tennis")
+        >>> model = NaiveBayesClassifier().fit(tennis.X, tennis.y)
+        >>> low, high = model.predict_interval(tennis.X)[0, 0]
+        >>> bool(low < model.predict_proba(tennis.X)[0, 0] < high)
+        True
+        """
+        check_level("level", level)
+        check_value("draws", draws, NumberIn(1, _MOST_DRAWS, whole=True))
+        check_value("random_state", random_state, SEED)
+        frame: Frame = self._open(X)  # type: ignore[attr-defined]
+        proba = self.predict_proba(frame)  # type: ignore[attr-defined]
+        ends = np.empty((*proba.shape, 2))
+        for row, own in enumerate(proba):
+            ends[row] = self._interval(frame.slice(row, row + 1), own, level, draws, random_state)
+        return ends
+
+    def _interval(self, one: Frame, own: Any, level: float, draws: int, seed: int) -> tuple[tuple[float, float], ...]:
+        """Return the interval of each class for one row with the posterior `own`."""
+        drawn = self._posterior_draws(one, draws, np.random.default_rng(seed))
+        low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=0)
+        # where a probability is at the edge of what the data allow, such as 0, the draws lie beside it
+        return tuple(zip(np.minimum(low, own).tolist(), np.maximum(high, own).tolist(), strict=True))
+
+    def _posterior_draws(self, one: Frame, draws: int, rng: np.random.Generator) -> Floats:
+        """Return P(class | row) for drawn parameters, shape (draws, classes)."""
+        raise OptionError(f"{type(self).__name__} has no intervals: its parameters have no distribution.")
 
     def _labels_and_proba(self, X: Any) -> tuple[NDArray[Any], Floats]:
         """Return the predicted class of each row and P(class | row); in one pass if the model can."""

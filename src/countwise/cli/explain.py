@@ -44,12 +44,14 @@ __all__ = ["command"]
 )
 @click.option(
     "--changes/--no-changes",
-    default=True,
-    show_default=True,
-    help="Find changes of attributes that would change the prediction (naive Bayes).",
+    default=None,
+    help="Find changes of attributes that would change the prediction.  [default: only with naive Bayes]",
 )
 @click.option(
-    "--interval", default=0.9, show_default=True, help="Level of the credible interval (naive Bayes); 0 for none."
+    "--interval",
+    default=None,
+    type=float,
+    help="Level of the credible interval; 0 for none.  [default: 0.9 with naive Bayes]",
 )
 @click.option(
     "--rows",
@@ -67,8 +69,8 @@ def command(
     settings: tuple[str, ...],
     row: int | None,
     form: str,
-    changes: bool,
-    interval: float,
+    changes: bool | None,
+    interval: float | None,
     training: str | None,
     unsmoothed: bool,
     densities: bool,
@@ -84,17 +86,20 @@ def command(
       countwise explain weather.json days.csv --row 3
       countwise explain weather.json days.csv --row 3 --rows weather.csv
     """
-    if not 0 <= interval < 1:
+    if not 0 <= (interval or 0) < 1:
         raise click.UsageError(f"--interval must be >= 0 and < 1, not {interval}.")
     if bool(settings) == (file is not None):
         raise click.UsageError("Use either --set NAME=VALUE, or FILE with --row N.")
     fitted = predictor_from(model)
     rows = row_from(fitted.schema_, pairs(settings, "--set")) if settings else _row(file, row or 0, fitted.schema_)
-    settings_used: dict[str, Any] = (
-        {"changes": changes, "interval": interval or None} if hasattr(fitted, "predict_interval") else {}
-    )
+    parameters = signature(fitted.explain).parameters
+    parameters = signature(fitted.explain).parameters
+    settings_used: dict[str, Any] = {}
+    if "changes" in parameters:
+        level = 0.9 if interval is None else interval
+        settings_used = {"changes": changes is not False, "interval": level or None}
     if training:
-        if "rows" not in signature(fitted.explain).parameters:
+        if "rows" not in parameters:
             raise click.UsageError("--rows is not needed: this model shows the numbers of its training rows.")
         settings_used["rows"] = str(existing(training))
     if unsmoothed:
@@ -110,12 +115,35 @@ def command(
             raise click.UsageError("--all-terms can be used only with naive Bayes and Parzen models.")
         settings_used["all_terms"] = True
     working = fitted.explain(rows, **settings_used)
+    if "changes" not in parameters:
+        working = _with_answers(fitted, working, rows, changes=bool(changes), level=interval or 0)
     if form == "json":
         echo_json(working.to_dict())
     elif form == "text":
         echo(working.text(terminal_width()))
     else:
         echo_data(getattr(working, form)())
+
+
+def _with_answers(fitted: Any, working: Any, rows: Any, *, changes: bool, level: float) -> Any:
+    """Add what would change the prediction, and credible intervals, to the working of a classifier."""
+    from dataclasses import replace
+
+    from countwise.working import Grid, Section
+
+    if (changes or level) and not hasattr(fitted, "counterfactuals"):
+        raise click.UsageError("--changes and --interval can be used only with classifiers.")
+    added = []
+    if level:
+        low, high = fitted.predict_interval(rows, level=level)[0].T.tolist()
+        proba = fitted.predict_proba(rows)[0].tolist()
+        table = {"class": fitted.classes_.tolist(), "probability": proba, "low": low, "high": high}
+        added.append(Section(f"{100 * level:g} % credible interval", Grid(table)))
+    if changes:
+        found = fitted.counterfactuals(rows)
+        none = () if found.n_rows else ("No change was found.",)
+        added.append(Section("What would change the prediction", found, none))
+    return replace(working, sections=(*working.sections, *added)) if added else working
 
 
 def _row(file: Any, row: int, schema: Any) -> Any:

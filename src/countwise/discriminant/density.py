@@ -25,6 +25,7 @@ from countwise.working.steps import Factor, Step
 __all__ = ["DiagonalNormal", "JointDensity", "Marginal", "MultivariateNormal", "patterns_of"]
 
 _MOST_KEPT = 1 << 26  # most bytes of cached marginal densities, one for each pattern of missing values
+_DRAWS = 256  # drawn covariances at a time
 _MOST_SHOWN = 3  # longest row that is written out in a step; longer rows are shown in the tables below it
 _BLOCK = 1 << 14  # rows in one block of leave-one-out
 _SINGULAR = 1e-5  # if removing a row leaves a smaller fraction of the scatter in its direction, digits are lost
@@ -141,6 +142,12 @@ def _cholesky(r: Floats) -> Floats:
             lift = max(2 * lift, r.shape[1] * float(np.finfo(float).eps))
 
 
+def _cholesky_of(covariance: Floats) -> Floats:
+    """Return the Cholesky factor of a covariance."""
+    sd = np.sqrt(np.diag(covariance))
+    return np.asarray(sd[:, None] * _cholesky((covariance / np.outer(sd, sd))[None])[0])
+
+
 def _add_where(out: Floats, constants: Floats, incomplete: NDArray[np.uint8]) -> None:
     if incomplete.any():
         out[incomplete == 0] += constants
@@ -225,6 +232,37 @@ class MultivariateNormal(JointDensity):
         tex = row if row == "x" else text_latex(row)
         text, latex = f"φ({row}; μ_c, Σ{mark})", rf"\varphi({tex};\,\mu_c,\,\Sigma{mark})"
         return Factor(log, text, latex, total=float(self.n[c]))
+
+    def draw_log_prob(self, column: Any, size: int, rng: np.random.Generator) -> Floats:
+        """Return log f(row | class) with means and covariances from their normal and inverse Wishart posterior.
+
+        With Σ = L L', precision Σ⁻¹ = L'⁻¹ B B' L⁻¹ / df, where B is Bartlett's lower triangular matrix.
+        """
+        x = self.row(column)
+        known = ~np.isnan(x)
+        out = np.zeros((size, self.n_classes))
+        if not known.any():
+            return out
+        marginal, p = self.marginal(known), int(known.sum())
+        for start in range(0, size, _DRAWS):
+            part = out[start : start + _DRAWS]
+            lower = None
+            for c in range(self.n_classes):
+                whitener = marginal.whitener[0 if self.shared else c]
+                free = max(self.n.sum() - self.n_classes if self.shared else self.n[c] - 1, float(p))
+                if lower is None or not self.shared:
+                    lower = np.tril(rng.normal(size=(len(part), p, p)), -1)
+                    lower[:, range(p), range(p)] = np.sqrt(rng.chisquare(free - np.arange(p), (len(part), p)))
+                z = rng.normal(size=(len(part), p)) / np.sqrt(max(self.n[c], 1.0))
+                away = np.einsum("dji,j->di", lower, whitener @ (x[known] - self.mean[c, known])) / np.sqrt(free) - z
+                log_det = np.log(lower[:, range(p), range(p)]).sum(axis=1) - 0.5 * p * np.log(free)
+                part[:, c] = log_det + marginal.log_norm[0 if self.shared else c] - 0.5 * (away**2).sum(axis=1)
+        return out
+
+    def draw(self, c: int, size: int, rng: np.random.Generator) -> Floats:
+        """Draw rows of class c."""
+        covariance = self.covariance if self.shared else self.covariance[c]
+        return np.asarray(self.mean[c] + rng.normal(size=(size, len(self.names))) @ _cholesky_of(covariance).T)
 
     def scoring_terms(self, derived: Derived, schema: Schema, tally: Any) -> list[Any]:
         """Return the density as one joint term."""
@@ -330,6 +368,18 @@ class DiagonalNormal(JointDensity):
         for part, x in zip(self.parts, self.row(column).tolist(), strict=True):
             found += part.steps(part.name, np.array([x]), "" if np.isnan(x) else cell(x))
         return [*found, *self.skipped()]
+
+    def draw_log_prob(self, column: Any, size: int, rng: np.random.Generator) -> Floats:
+        """Return log f(row | class) with means and standard deviations from their posterior."""
+        drawn = [
+            part.draw_log_prob(np.array([x]), size, rng)
+            for part, x in zip(self.parts, self.row(column).tolist(), strict=True)
+        ]
+        return np.asarray(sum(drawn, np.zeros((size, self.n_classes))))
+
+    def draw(self, c: int, size: int, rng: np.random.Generator) -> Floats:
+        """Draw rows of class c."""
+        return np.asarray(rng.normal(self.mean[c], self.sd[c], (size, len(self.names))))
 
     def scoring_terms(self, derived: Derived, schema: Schema, tally: Any) -> list[Any]:
         """Return a term for each column."""

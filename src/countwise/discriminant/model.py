@@ -22,6 +22,7 @@ from countwise.discriminant.gaussian import JointGaussian
 from countwise.discriminant.working import sections_of
 from countwise.errors import OptionError, TableError, check_settings
 from countwise.working import Section, Working
+from countwise.working.numbers import number
 
 __all__ = ["DiscriminantClassifier"]
 
@@ -223,6 +224,27 @@ class DiscriminantClassifier(GenerativeClassifier):
             center, slopes, biases = density.whole.center, density.whole.slopes, density.whole.bias
         biases = biases - slopes @ center + self.log_prior_
         return LogisticForm(self.target_.name, tuple(self.classes_.tolist()), density.names, slopes, biases)
+
+    def _portrait(self, c: int) -> list[tuple[str, Any, str]]:
+        covariance = self.covariance_ if self._density.shared else self.covariance_[c]
+        cells = zip(self.columns_, self.means_[c].tolist(), np.sqrt(np.diag(covariance)).tolist(), strict=True)
+        return [(name, mean, f"± {number(sd)}") for name, mean, sd in cells]
+
+    def _numbers_to_try(self, name: str) -> Any:
+        if name not in self.columns_:
+            return None
+        j, covariance = self.columns_.index(name), np.atleast_3d(self.covariance_.T).T
+        means, sd = self.means_[:, j], float(np.sqrt(covariance[:, j, j].max()))
+        return np.linspace(means.min() - 2 * sd, means.max() + 2 * sd, 61).tolist()
+
+    def _drawn_rows(self, c: int, n: int, rng: np.random.Generator) -> dict[str, Any]:
+        if any(name not in self.columns_ and name not in self.left_out_ for name in self.schema_):
+            raise OptionError(
+                "No rows can be drawn: the indicator columns of nominal='onehot' are not normal.",
+                hint="use numeric columns only, or NaiveBayesClassifier.",
+            )
+        drawn = dict(zip(self.columns_, self._density.draw(c, n, rng).T, strict=True))
+        return {name: drawn.get(name, np.full(n, np.nan)) for name in self.schema_}
 
     def _sections(self, table: Table, working: Working) -> list[Section]:
         if isinstance(self._density, DiagonalNormal):

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from countwise import _kernels
 from countwise._typing import Floats
+from countwise.base.counterfactuals import changes_of
 from countwise.base.generative import GenerativeClassifier
 from countwise.base.logistic import LogisticForm, linear_form
+from countwise.base.protocol import check_level
 from countwise.base.tally_model import is_untyped
 from countwise.base.term import Term, make_terms
 from countwise.data.attributes import Attribute
 from countwise.data.derived import Absent, OrderCodes
 from countwise.data.frames import Frame
+from countwise.data.output import library_of
 from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.distributions import Categorical, default_for, distribution_from, smoothing_of
 from countwise.distributions.smoothing import check_given
 from countwise.errors import (
-    SEED,
-    NumberIn,
     OptionError,
     check_flag,
     check_settings,
@@ -32,8 +32,7 @@ from countwise.errors import (
     listed,
 )
 from countwise.measures import chi_square
-from countwise.naive_bayes.counterfactuals import changes_of
-from countwise.working import Grid, Section, Step, Working
+from countwise.working import Change, Grid, Section, Step, Working
 from countwise.working.numbers import number
 from countwise.working.smoothing import smoothing_table
 from countwise.working.text import columns as classes_shown
@@ -41,8 +40,6 @@ from countwise.working.text import columns as classes_shown
 __all__ = ["NaiveBayesClassifier"]
 
 INFORMATIVE = 0.01  # the p-value below which being missing is said to depend on the class
-_MOST_DRAWS = 1_000_000
-_MOST_ROWS = 10_000_000  # of a drawn sample
 
 
 @dataclass(eq=False, repr=False)
@@ -134,6 +131,7 @@ class NaiveBayesClassifier(GenerativeClassifier):
     _smooths = True
 
     def _coerce_input(self, X: Any) -> Any:
+        self._library = library_of(X)
         return X  # a sparse matrix is a block of counts and stays sparse
 
     # -- schema and terms -----------------------------------------------------------
@@ -329,7 +327,7 @@ class NaiveBayesClassifier(GenerativeClassifier):
         for name, flag in (("smoothing", smoothing), ("densities", densities), ("all_terms", all_terms)):
             check_flag(name, flag)
         if interval is not None:
-            _check_level("interval", interval)
+            check_level("interval", interval)
         table, one = self._one(X, row)
         working = self._with_rows(self._worked(table, one), table, self._training_rows(rows))
         sections = working.sections
@@ -342,7 +340,9 @@ class NaiveBayesClassifier(GenerativeClassifier):
             working,
             sections=sections,
             changes=tuple(changes_of(self, table, working.chosen)) if check_flag("changes", changes) else (),
-            interval=None if interval is None else self._interval(table, interval, 2000, 0),
+            interval=None
+            if interval is None
+            else self._interval(one, np.array(working.posterior), interval, 2000, 0),
             level=interval or 0.9,
         )
 
@@ -356,121 +356,23 @@ class NaiveBayesClassifier(GenerativeClassifier):
                 found += density.derivation(tally, table[step.attribute], step.event, classes, all_terms=all_terms)
         return found
 
-    def predict_interval(self, X: Any, *, level: float = 0.9, draws: int = 2000, random_state: int = 0) -> Floats:
-        """Return a credible interval of each posterior P(class | row).
-
-        The interval reflects the uncertainty of the estimated parameters. Parameters are drawn from their posterior
-        distribution: Dirichlet for categorical and multinomial attributes, normal and scaled inverse chi-square for
-        Gaussian attributes, gamma for rates of counts, and the Bayesian bootstrap for kernel densities. For each draw
-        P(class | row) is computed again, and the interval contains the middle part of these values.
-
-        Parameters
-        ----------
-        X : table
-            The rows.
-        level : float, default=0.9
-            The probability of the interval.
-        draws : int, default=2000
-            The number of draws for each row.
-        random_state : int, default=0
-            The seed of the draws.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_classes, 2)
-            The lower and the upper limit for each class.
-
-        Examples
-        --------
-        >>> from countwise import NaiveBayesClassifier, samples
-        >>> tennis = samples.load("tennis")
-        >>> model = NaiveBayesClassifier().fit(tennis.X, tennis.y)
-        >>> low, high = model.predict_interval(tennis.X)[0, 0]
-        >>> bool(low < model.predict_proba(tennis.X)[0, 0] < high)
-        True
-        """
-        _check_level("level", level)
-        check_value("draws", draws, NumberIn(1, _MOST_DRAWS, whole=True))
-        check_value("random_state", random_state, SEED)
-        frame = self._open(X)
-        ends = np.empty((frame.n_rows, len(self.classes_), 2))
-        for row in range(frame.n_rows):
-            table = self._table(frame, row, row + 1, every=True)
-            ends[row] = self._interval(table, level, draws, random_state)
-        return ends
-
-    def _interval(self, table: Table, level: float, draws: int, seed: int) -> tuple[tuple[float, float], ...]:
-        rng = np.random.default_rng(seed)
-        counts = self.class_count_.astype(np.float64)
-        if isinstance(self.prior, str) and self.prior != "uniform":
-            logs = np.log(np.maximum(rng.dirichlet(counts + 0.5, draws), 1e-300))
-        else:
-            logs = np.tile(self.log_prior_, (draws, 1))
-        prior = np.exp(logs)
-        with np.errstate(all="ignore"):  # a value far from the training data may be impossible in every class
-            for key, density in self.densities_.items():
-                logs = logs + density.draw_log_prob(table[key], draws, rng)
-            _kernels.normalize(logs, "proba")
-        posterior = np.where(np.isnan(logs).any(axis=1, keepdims=True), prior, logs)
-        low, high = np.quantile(posterior, [(1 - level) / 2, (1 + level) / 2], axis=0)
-        self._posterior(table, own := np.empty((1, len(low))), "proba", self._priors(1))
-        # where a probability is at the edge of what the data allow, such as 0, the draws lie beside it
-        return tuple(zip(np.minimum(low, own[0]).tolist(), np.maximum(high, own[0]).tolist(), strict=True))
-
-    def portrait(self, cls: Any, *, n: int = 0, random_state: int = 0) -> Any:
-        """Describe a class by the typical value of each attribute, or draw rows from it.
-
-        Parameters
-        ----------
-        cls : object
-            The class.
-        n : int, default=0
-            0 returns the typical values. A positive number draws n rows from P(row | class).
-        random_state : int, default=0
-            The seed of the draw.
-
-        Returns
-        -------
-        Grid
-            For n = 0 a row for each attribute with its typical value and a remark; otherwise a column for each
-            attribute.
-
-        Examples
-        --------
-        >>> from countwise import NaiveBayesClassifier, samples
-        >>> rain = samples.load("rain")
-        >>> print(NaiveBayesClassifier().fit(rain.X, rain.y).portrait("no"))
-        attribute  typical  remark
-        wind       north    60% of the class
-        temp       25.0333  ± 6.43843
-        """
-        self._check_fitted()
-        classes = self.classes_.tolist()
-        if not isinstance(cls, Hashable) or cls not in classes:
-            raise OptionError(
-                f"There is no class {cls!r}.",
-                hint=did_you_mean(cls, classes) or f"use one of the classes {listed(classes)}.",
-            )
-        c = classes.index(cls)
-        check_value("n", n, NumberIn(0, _MOST_ROWS, whole=True))
-        check_value("random_state", random_state, SEED)
-        ordered = {part.key: part.derived for part in self.terms_ if isinstance(part.derived, OrderCodes)}
-        if n:
-            rng = np.random.default_rng(random_state)
-            drawn = {key: d.draw(c, n, rng) for key, d in self.densities_.items()}
-            drawn |= {key: codes.nearest(drawn[key]) for key, codes in ordered.items()}
-            return Grid({key: list(column) for key, column in drawn.items()})
-        typical = {key: d.typical(c) for key, d in self.densities_.items()}
-        for key, codes in ordered.items():
+    def _portrait(self, c: int) -> list[tuple[str, Any, str]]:
+        typical = {key: density.typical(c) for key, density in self.densities_.items()}
+        for key, codes in self._order_codes().items():
             mean, remark = typical[key]
             typical[key] = f"{number(mean)} ({codes.nearest(np.array([mean]))[0]})", remark
-        return Grid(
-            {
-                "attribute": list(typical),
-                "typical": [number(v) if isinstance(v, float) else str(v) for v, _ in typical.values()],
-                "remark": [remark for _, remark in typical.values()],
-            }
-        )
+        return [(key, *found) for key, found in typical.items()]
+
+    def _order_codes(self) -> dict[str, OrderCodes]:
+        """Return the codes of the ordinal columns that have a density of numbers."""
+        return {part.key: part.derived for part in self.terms_ if isinstance(part.derived, OrderCodes)}
+
+    def _drawn_rows(self, c: int, n: int, rng: np.random.Generator) -> dict[str, Any]:
+        drawn = super()._drawn_rows(c, n, rng)
+        return drawn | {key: codes.nearest(drawn[key]) for key, codes in self._order_codes().items()}
+
+    def _changes(self, X: Any, row: int) -> list[Change]:
+        return list(self.explain(X, row=row, interval=None).changes)
 
     def unused_absence(self) -> list[str]:
         """Return the columns whose missingness is informative but not used by the model; see `missing_report`.
@@ -539,11 +441,6 @@ class NaiveBayesClassifier(GenerativeClassifier):
             if missing.sum() > 0:
                 found[part.key] = missing, total - missing
         return found
-
-
-def _check_level(name: str, level: Any) -> None:
-    if level not in NumberIn(0, 1, strict=True):
-        raise OptionError(f"{name} must be a number between 0 and 1, not {level!r}.")
 
 
 def _present(tally: Any) -> Floats:

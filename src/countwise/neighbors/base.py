@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import Floats, Indices
+from countwise.base.portraits import distinct, typical
 from countwise.base.row_model import RowModel
-from countwise.data.attributes import Nominal
+from countwise.data.attributes import Nominal, Numeric
 from countwise.data.frames import Coded, Frame, is_missing
 from countwise.data.table import Table
 from countwise.data.text import Bag, Text
@@ -127,6 +128,15 @@ class InstanceModel(RowModel):
         counts = np.bincount(self._targets, weights=self._weights, minlength=len(self.classes_)).astype(np.float64)
         self.class_count_, self.prior_ = counts, counts / counts.sum()
         self._votes = ClassVotes(self._targets, self.prior_)
+
+    def _portrait_of_rows(self, mine: Indices) -> list[tuple[str, Any, str]]:
+        """Return the mean or the most frequent value of each attribute in some training rows."""
+        weights = None if self._weights is None else self._weights[mine].astype(np.float64)
+        kinds = [a for a in self.schema_.attributes if isinstance(a, Nominal | Numeric)]
+        return [(a.name, *typical(a, self._rows[a.name][mine], weights)) for a in kinds]
+
+    def _numbers_to_try(self, name: str) -> Any:
+        return distinct(self._rows[name])
 
     # -- neighbors ---------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import Floats
-from countwise.base.protocol import Classifier, Regressor
+from countwise.base.protocol import Classifier, Regressor, dirichlet_draws
 from countwise.data.attributes import Numeric
 from countwise.data.cells import one_row
 from countwise.data.frames import Frame
@@ -353,6 +353,20 @@ class NeighborsClassifier(Classifier, NeighborModel):
 
         best, proba = zip(*self._in_blocks(X, lambda *rows: both(self._found(*rows)), parallel=False), strict=True)
         return self.classes_[np.concatenate(best)], np.concatenate(proba)
+
+    _numbers_to_try = InstanceModel._numbers_to_try
+
+    def _portrait(self, c: int) -> list[tuple[str, Any, str]]:
+        return self._portrait_of_rows(np.flatnonzero(self._targets == c))
+
+    def _posterior_draws(self, one: Frame, draws: int, rng: np.random.Generator) -> Floats:
+        """Draw the proportions behind the votes; weighted votes count as their effective number."""
+        found = self._found(one, 0, 1)
+        weights = self._vote_weights(found)
+        total, squares = float(weights.sum()), float((weights**2).sum())
+        if not total > 0:
+            return dirichlet_draws(self.class_count_, draws, rng)
+        return dirichlet_draws(self._votes.proportions(found, weights)[0] * total**2 / squares, draws, rng)
 
     def _prediction(self, found: FoundNeighbors, one: Frame) -> tuple[str, float, dict[Any, float]]:
         weights = self._vote_weights(found)

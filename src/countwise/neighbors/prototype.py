@@ -297,6 +297,21 @@ class CenterDensity(Density):
         """Return the center of each class as columns of a table."""
         return {self.name: [str(c) for c in classes], "prototype": self.prototypes, "n": self.n.tolist()}
 
+    def draw(self, c: int, size: int, rng: np.random.Generator) -> NDArray[Any]:
+        """Draw values of class c; the density falls with the (squared) distance from the center."""
+        if isinstance(self.of, Nominal):
+            k = len(self.of.values)
+            logs = np.zeros(k) if self.silent else -self.added(np.arange(k, dtype=np.float64))[:, c] / self.below
+            p = np.exp(logs - logs.max(initial=-np.inf))
+            codes = rng.choice(k, size=size, p=p / p.sum()) if k else np.zeros(size, dtype=np.int64)
+            return self.of.decode(codes)
+        center, unit = float(self.centers[c]), self.scale * self.unit
+        if self.silent:
+            return np.full(size, center if (self.n > 0).any() else np.nan)
+        if self.squared:
+            return np.asarray(rng.normal(center, unit * np.sqrt(self.temperature / self.weight), size))
+        return np.asarray(rng.laplace(center, unit * self.temperature / self.weight, size))
+
     @property
     def prototypes(self) -> list[Any]:
         """The center of each class: a number, or a value."""
@@ -447,6 +462,26 @@ class PrototypeClassifier(GenerativeClassifier):
         for density in self.densities_.values():
             total += density.added(density.centers)
         return float(total.mean()) or 1.0
+
+    def _portrait(self, c: int) -> list[tuple[str, Any, str]]:
+        return [
+            (name, d.prototypes[c], d.rule.removeprefix("distance from the ").removesuffix(" of the class"))
+            for name, d in self.densities_.items()
+        ]
+
+    def _numbers_to_try(self, name: str) -> Any:
+        density = self.densities_[name]
+        if density.silent:
+            return None
+        away = 3 * density.scale * density.unit
+        return np.linspace(density.centers.min() - away, density.centers.max() + away, 61).tolist()
+
+    def _posterior_draws(self, one: Frame, draws: int, rng: np.random.Generator) -> Floats:
+        raise OptionError(
+            "PrototypeClassifier has no intervals: its probabilities follow from distances, not from a distribution "
+            "of the rows.",
+            hint="use DiscriminantClassifier(covariance='spherical').",
+        )
 
     @property
     def prototypes_(self) -> Grid:

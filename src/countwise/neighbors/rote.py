@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from countwise import _kernels
 from countwise._typing import Flags, Floats, Indices
 from countwise.base.model import row_numbers_section
-from countwise.base.protocol import Classifier
+from countwise.base.portraits import distinct, typical
+from countwise.base.protocol import Classifier, dirichlet_draws
 from countwise.base.row_model import RowModel, encode_finite
 from countwise.data.attributes import Nominal, Numeric
 from countwise.data.cells import row_of, shown_cell
@@ -324,6 +325,27 @@ class RoteClassifier(Classifier, RowModel):
             note = "The prediction is the most frequent class of all training rows."
             return self._account(self.prior_, section, note)
         return self._deferred_account(X, row, section)
+
+    def _posterior_draws(self, one: Frame, draws: int, rng: np.random.Generator) -> Floats:
+        place = int(self._found(one)[0])
+        if place < 0 and self.otherwise != "majority":
+            raise OptionError(
+                "A row without an identical training row has no interval: it is "
+                + ("not predicted." if self.otherwise == "abstain" else "predicted by another classifier."),
+                hint="use otherwise='majority'.",
+            )
+        return dirichlet_draws(self._counts[place] if place >= 0 else self.class_count_, draws, rng)
+
+    def _portrait(self, c: int) -> list[tuple[str, Any, str]]:
+        codes = self._keys.view(">u4").reshape(len(self._keys), -1)
+        found = []
+        for j, a in enumerate(self.schema_.attributes):
+            column = codes[:, j] if isinstance(a, Nominal) else self._domains[a.name][codes[:, j]]
+            found.append((a.name, *typical(a, column, self._counts[:, c])))
+        return found
+
+    def _numbers_to_try(self, name: str) -> Any:
+        return distinct(self._domains[name])
 
     def _account(self, p: Floats, section: Section, *notes: str, predicted: Any = None) -> Account:
         """Return the working of a prediction, by default of the most probable class, with the posterior."""

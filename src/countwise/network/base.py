@@ -63,10 +63,10 @@ from countwise.sources import EnginePart, Memory, in_one
 from countwise.tallies import Counts, fill_all, tally_from
 from countwise.working import Account, Grid
 
-__all__ = ["NetworkModel"]
+__all__ = ["MOST_ROWS", "NetworkModel"]
 
 FRAMES = ("pandas", "polars", "pyarrow")
-_MOST_ROWS = 100_000_000  # of a drawn sample
+MOST_ROWS = 100_000_000  # of a drawn sample
 _SCORE_NAMES = {"bic": "BIC", "aic": "AIC", "bdeu": "BDeu", "k2": "K2", "log_likelihood": "log-likelihood"}
 
 
@@ -613,9 +613,13 @@ class NetworkModel(TallyModel):
         5
         """
         here = self._situation(None, do)
-        check_number("n_samples", n_samples, 1, most=_MOST_ROWS, whole=True)
+        check_number("n_samples", n_samples, 1, most=MOST_ROWS, whole=True)
         check_value("random_state", random_state, SEED)
         cells = queries.sample_rows(here, int(n_samples), np.random.default_rng(random_state))
+        return self._as_table(cells)
+
+    def _as_table(self, cells: dict[str, Any]) -> Any:
+        """Return columns as a data frame of the library of the training table, or as they are."""
         library = getattr(self, "_library", None)
         return Grid({n: c.tolist() for n, c in cells.items()}).to_frame(library) if library in FRAMES else cells
 

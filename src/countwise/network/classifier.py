@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self
 
@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from countwise import _kernels
 from countwise._typing import Flags, Floats
+from countwise.base.counterfactuals import values_around
 from countwise.base.generative import GenerativeClassifier
+from countwise.base.protocol import dirichlet_draws
 from countwise.data.attributes import Nominal, Numeric
 from countwise.data.columns import narrowest
 from countwise.data.frames import Frame
@@ -21,8 +23,8 @@ from countwise.data.table import Table
 from countwise.data.text import Block, Text
 from countwise.distributions import MEstimate, smoothing_of
 from countwise.distributions.categorical import CategoricalDensity
-from countwise.errors import OptionError, check_flag, check_settings
-from countwise.network.base import NetworkModel
+from countwise.errors import SEED, OptionError, check_flag, check_number, check_settings, check_value
+from countwise.network.base import MOST_ROWS, NetworkModel
 from countwise.network.blueprint import GivenTable, is_empty
 from countwise.network.classifier_working import SUMMED, NetworkWorking
 from countwise.network.editing import Editor
@@ -31,11 +33,12 @@ from countwise.network.family_scores import MOST_CELLS
 from countwise.network.inference.batch_inference import EvidenceRows, batches
 from countwise.network.linear_gaussian import LinearDensity
 from countwise.network.net import Net
+from countwise.network.queries import sample_rows
 from countwise.network.search.class_structures import conditional_information
 from countwise.network.structure_learning import LearnedStructure, MemoryRows, StructureLearner, TrainingRows
 from countwise.scoring.plan import Scoring
 from countwise.working import Factor, Grid, Step, Working
-from countwise.working.numbers import probability
+from countwise.working.numbers import number, probability
 
 __all__ = ["BayesNetworkClassifier", "FamilyLookups"]
 
@@ -473,6 +476,100 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
     def _worked(self, table: Table, one: Frame) -> Working:
         return NetworkWorking(self, table, one).finished(super()._worked(table, one))
 
+    def _portrait(self, c: int) -> list[tuple[str, Any, str]]:
+        """Return the most probable value, or the mean, of each node given the class."""
+        given = {self.target_.name: self.classes_.tolist()[c]}
+        found: list[tuple[str, Any, str]] = []
+        for name in self.schema_:
+            density = self.densities_.get(name)
+            if name in self.net_.tables:
+                answer = self.query(name, given)
+                found.append((name, str(answer.best), f"{answer[answer.best]:.0%} of the class"))
+            elif isinstance(density, LinearDensity):
+                answer = self.query(name, given)
+                found.append((name, float(answer["mean"]), f"± {number(answer['sd'])}"))
+            elif density is not None and self.graph_.parents[name] == (self.target_.name,):
+                found.append((name, *density.typical(c)))
+        return found
+
+    def sample(
+        self, n_samples: int = 1, random_state: Any = None, *, do: Mapping[str, Any] | None = None, cls: Any = None
+    ) -> Any:
+        """Draw rows from the network.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            The number of rows.
+        random_state : int, Generator or None, default=None
+            The seed; None gives different rows at each call.
+        do : mapping of str to value, optional
+            An intervention, in the form that `query` accepts.
+        cls : object, default=None
+            Draw rows of this class only.
+
+        Returns
+        -------
+        table
+            A data frame of the same library as the training data; a dict of columns if the network was not fitted on
+            a pandas, Polars or PyArrow table.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetworkClassifier, samples
+        >>> tennis = samples.load("tennis")
+        >>> drawn = BayesNetworkClassifier("tan").fit(tennis.frame, "play").sample(5, random_state=0, cls="Yes")
+        >>> drawn["play"].tolist()
+        ['Yes', 'Yes', 'Yes', 'Yes', 'Yes']
+        """
+        if cls is None:
+            return NetworkModel.sample(self, n_samples, random_state, do=do)
+        label = self.classes_.tolist()[self._class_code(cls)]
+        check_number("n_samples", n_samples, 1, most=MOST_ROWS, whole=True)
+        check_value("random_state", random_state, SEED)
+        here, rng = self._situation(None, do), np.random.default_rng(random_state)
+        kept: list[dict[str, NDArray[Any]]] = []
+        found = drawn = 0
+        while found < n_samples:  # rows of other classes are drawn too, and dropped
+            if drawn > 1000 * max(int(n_samples), 1000):
+                raise OptionError(f"The class {cls!r} is too rare to be drawn.", hint="draw rows of all classes.")
+            cells = sample_rows(here, max(int(n_samples), 1000), rng)
+            rows = np.flatnonzero(np.asarray(cells[self.target_.name]) == label)[: int(n_samples) - found]
+            kept.append({name: column[rows] for name, column in cells.items()})
+            found, drawn = found + len(rows), drawn + max(int(n_samples), 1000)
+        return self._as_table({name: np.concatenate([part[name] for part in kept]) for name in kept[0]})
+
+    def _numbers_to_try(self, name: str) -> Any:
+        density = self.densities_.get(name)
+        if name in self.cuts_:
+            return values_around(self.cuts_[name])
+        if isinstance(density, LinearDensity):
+            mean, sd = self.query(name).values()
+            return np.linspace(mean - 3 * sd, mean + 3 * sd, 61).tolist()
+        return super()._numbers_to_try(name)
+
+    def _posterior_draws(self, one: Frame, draws: int, rng: np.random.Generator) -> Floats:
+        table, target = self._table(one, 0, 1, every=True), self.target_.name
+        working = NetworkWorking(self, table, one)
+        if working.hidden:
+            raise OptionError(
+                "A network has no interval for a row in which a parent of an observed node is missing: the "
+                "probability is a sum over its values.",
+                hint="pass all attributes of the row, or use NaiveBayesClassifier.",
+            )
+        counts = self.densities_[target].counts
+        logs = np.log(np.maximum(dirichlet_draws(counts[working._combos(target)[0]], draws, rng), 1e-300))
+        for name in self.graph_:
+            if name in working.gone or target not in self.graph_.parents[name]:
+                continue
+            density, combos = self.densities_[name], working._combos(name)
+            if isinstance(density, LinearDensity):
+                logs += _line_draws(name, density, combos, float(table[name][0]), draws, rng)
+            else:
+                logs += density.draw_log_prob(table[name], draws, rng)[:, combos]
+        _kernels.normalize(logs, "proba")
+        return logs
+
     def _rows_of_step(self, step: Step, train: Table, one: Table) -> Flags | None:
         """Return the training rows with the values of the node and of its parents, except for the class."""
         if step.attribute not in self.graph_ or step.rule == SUMMED:
@@ -487,6 +584,24 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
         ]
         masks = [m for m in masks if m is not None]
         return np.logical_and.reduce([np.ones(train.n_rows, dtype=bool), *masks])
+
+
+def _line_draws(
+    name: str, line: LinearDensity, combos: list[int], y: float, draws: int, rng: np.random.Generator
+) -> Floats:
+    """Return the log density of a number with mean and standard deviation from their posterior, in each class."""
+    if line.numbers:
+        raise OptionError(
+            f"{name!r} depends on numbers, and a regression within a network has no intervals.",
+            hint="use a structure in which numbers have no numeric parents, or NaiveBayesClassifier.",
+        )
+    out = np.zeros((draws, len(combos)))
+    for c, combo in enumerate(() if line.constant else combos):
+        n = max(float(line.n[combo]), 1.0)
+        sd = line.sd[combo] * np.sqrt(max(n - 1, 1.0) / rng.chisquare(max(n - 1, 1.0), draws))
+        mean = rng.normal(line.intercept[combo], sd / np.sqrt(n))
+        out[:, c] = -0.5 * ((y - mean) / sd) ** 2 - np.log(sd)
+    return out
 
 
 class FamilyLookups:

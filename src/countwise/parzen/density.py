@@ -116,6 +116,9 @@ def _no_spread(density: ProductKernelDensity, k: int) -> TableError:
     )
 
 
+_CELLS = 4_000_000  # weights that are drawn at a time
+
+
 @dataclass(eq=False)
 class ParzenJointDensity(JointDensity):
     """Kernel densities of whole rows, one for each class."""
@@ -138,6 +141,24 @@ class ParzenJointDensity(JointDensity):
         queries = chosen_cells(column, self.columns)
         for c, density in enumerate(self.by_class):
             out[:, c] += density.log_density(queries)
+
+    def draw_log_prob(self, column: Floats, size: int, rng: np.random.Generator) -> Floats:
+        """Return log f(row | class) by the Bayesian bootstrap: the training rows have Dirichlet weights."""
+        x, out = self.row(column), np.zeros((size, self.n_classes))
+        known = ~np.isnan(x)
+        for c, density in enumerate(self.by_class if known.any() else ()):
+            logs = density.log_terms(x) - np.log(density.weights)
+            top = float(logs.max(initial=-np.inf))
+            if top == -np.inf:
+                out[:, c] = -np.inf
+                continue
+            kernels, block = np.exp(logs - top), max(1, _CELLS // len(logs))
+            for start in range(0, size, block):
+                part = out[start : start + block, c]
+                weights = rng.gamma(density.weights, size=(len(part), len(logs)))
+                part += np.log(np.maximum(weights @ kernels / weights.sum(axis=1), 1e-300))
+            out[:, c] += top + density.log_norms[known].sum()
+        return out
 
     def row(self, column: Floats) -> Floats:
         """Return the values of the first row in the used columns."""

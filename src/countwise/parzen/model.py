@@ -10,6 +10,7 @@ import numpy as np
 
 from countwise._typing import Floats
 from countwise.base.generative import GenerativeClassifier
+from countwise.base.portraits import distinct, typical
 from countwise.base.protocol import write_tables
 from countwise.base.row_model import encode_finite
 from countwise.base.tally_model import TallyModel
@@ -128,6 +129,21 @@ class ParzenClassifier(GenerativeClassifier):
                 hint="use 'leave_one_out'.",
             )
         return _checked_schema(frame, self.types, self.bandwidth, self.kernel)
+
+    def _portrait(self, c: int) -> list[tuple[str, Any, str]]:
+        own = self._density.by_class[c]
+        return [(a.name, *typical(a, own.cells[:, j], own.weights)) for j, a in enumerate(own.attributes)]
+
+    def _numbers_to_try(self, name: str) -> Any:
+        by_class = self._density.by_class
+        j = next((j for j, a in enumerate(by_class[0].attributes) if a.name == name), None)
+        return None if j is None else distinct(np.concatenate([own.cells[:, j] for own in by_class]))
+
+    def _drawn_rows(self, c: int, n: int, rng: np.random.Generator) -> dict[str, Any]:
+        own = self._density.by_class[c]
+        drawn = dict(zip(own.attributes, own.draw(n, rng).T, strict=True))
+        cells = {a.name: a.decode(x.astype(np.int64)) if isinstance(a, Nominal) else x for a, x in drawn.items()}
+        return {name: cells.get(name, np.full(n, np.nan)) for name in self.schema_}
 
     def _terms(self, schema: Schema, target: str) -> list[Term]:
         row = whole_row(CellMatrix, schema.attributes, {*schema, target})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import Floats, Indices
+from countwise.base.counterfactuals import values_around
 from countwise.base.row_model import RowModel
 from countwise.cuts import CutRule
 from countwise.data.attributes import Nominal, Numeric, Ordinal
@@ -116,6 +117,14 @@ class FeatureModel(RowModel):
 
     def _scored(self, X: Any, *, proba: bool, reasons: int) -> Any:
         """Return the table with the appended predictions."""
+        raise NotImplementedError
+
+    def _numbers_to_try(self, name: str) -> Any:
+        """Return numbers on both sides of each threshold."""
+        return values_around(limit for column, limit in self._limits() if column == name)
+
+    def _limits(self) -> Iterable[tuple[str, float]]:
+        """Return each threshold with its column."""
         raise NotImplementedError
 
 
@@ -262,6 +271,13 @@ class TreeModel(FeatureModel):
             rules = range_rules(self)
             self._features = [_with_names(f, rules.get(f.name, rules[""])) for f in self._features]
         self._used = np.unique(self.tree_.attribute[self.tree_.attribute >= 0]).tolist()
+
+    def _limits(self) -> Iterable[tuple[str, float]]:
+        """Return the thresholds of the nodes."""
+        for k in np.flatnonzero(self.tree_.attribute >= 0).tolist():
+            feature = self._features[self.tree_.attribute[k]]
+            if not feature.nominal:
+                yield from ((feature.name, float(limit)) for limit in self.tree_.limits_of(k))
 
     # -- predicting --------------------------------------------------------------
 

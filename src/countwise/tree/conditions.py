@@ -15,8 +15,17 @@ from countwise.data.attributes import Nominal
 from countwise.errors import printable
 from countwise.tree.features import Feature
 from countwise.tree.nodes import Tree
+from countwise.working.numbers import number
 
-__all__ = ["Condition", "condition_of", "conditions_to", "range_condition", "with_branch", "written_limit"]
+__all__ = [
+    "Condition",
+    "condition_of",
+    "conditions_to",
+    "portrait_of",
+    "range_condition",
+    "with_branch",
+    "written_limit",
+]
 
 _MOST_NAMED = 4  # values of a set that are shown
 
@@ -174,6 +183,12 @@ def conditions_to(tree: Tree, features: Sequence[Feature], node: int) -> list[Co
     for k in tree.path(node)[1:]:
         found = with_branch(found, tree, features, k)
     return list(found.values())
+
+
+def portrait_of(conditions: Sequence[Condition], n: float, total: float) -> list[tuple[str, Any, str]]:
+    """Return the conditions of a leaf or rule as typical values, with the number of rows of the class in it."""
+    remark = f"with {number(n)} of {number(total)} rows of the class"
+    return [(c.attribute, str(c).removeprefix(f"{c.attribute} = "), remark) for c in conditions]
 
 
 def with_branch(

@@ -10,12 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import Floats
-from countwise.base.protocol import Classifier, Regressor
+from countwise.base.protocol import Classifier, Regressor, dirichlet_draws
 from countwise.data.attributes import Nominal
 from countwise.data.columns import plain
+from countwise.data.frames import Frame
 from countwise.distributions import smoothing_of
 from countwise.errors import OptionError, check_settings, listed
-from countwise.tree.base import TreeModel
+from countwise.tree.base import FeatureModel, TreeModel
+from countwise.tree.conditions import conditions_to, portrait_of
 from countwise.tree.growth.builder import ClassFactors
 from countwise.tree.nodes import Landing, first_best
 
@@ -277,6 +279,20 @@ class TreeClassifier(Classifier, TreeModel):
         """Return P(class | row); rounding errors of the fractions must not leave a sum other than 1."""
         proba = landing.blended(self._probabilities)
         return proba if landing.rows is None else proba / proba.sum(axis=1, keepdims=True)
+
+    _numbers_to_try = FeatureModel._numbers_to_try
+
+    def _portrait(self, c: int) -> list[tuple[str, Any, str]]:
+        """Return the conditions of the leaf with the most training rows of the class."""
+        own, leaves = self.tree_.cells[:, c], self.tree_.leaves
+        best = int(leaves[int(np.argmax(own[leaves]))])
+        return portrait_of(conditions_to(self.tree_, self._features, best), float(own[best]), float(own[0]))
+
+    def _posterior_draws(self, one: Frame, draws: int, rng: np.random.Generator) -> Floats:
+        landing = self._landing(self._table(one, 0, 1))
+        cells = self.tree_.predicting_cells(numeric=False)[landing.leaves]
+        parts = np.ones(len(cells)) if landing.fractions is None else landing.fractions
+        return np.asarray(sum(f * dirichlet_draws(n, draws, rng) for f, n in zip(parts, cells, strict=True)))
 
 
 @dataclass(eq=False, repr=False)

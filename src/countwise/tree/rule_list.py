@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from countwise._typing import Floats, Indices
 from countwise.base.model import row_numbers_section
-from countwise.base.protocol import Classifier
+from countwise.base.protocol import Classifier, dirichlet_draws
 from countwise.cuts import min_n
 from countwise.data.attributes import Nominal
+from countwise.data.frames import Frame
 from countwise.data.table import Table
 from countwise.distributions import smoothing_of
 from countwise.engines.execute import executed
@@ -23,7 +24,7 @@ from countwise.scoring.sql import rule_query
 from countwise.scoring.tree import ruled
 from countwise.sources import Memory
 from countwise.tree.base import FeatureModel
-from countwise.tree.conditions import Condition, range_condition
+from countwise.tree.conditions import Condition, portrait_of, range_condition
 from countwise.tree.features import Feature, columns_of, features_of
 from countwise.tree.growth.grow_memory import MemoryTrainingSet
 from countwise.tree.growth.settings import check_growth_settings, growth_settings
@@ -474,6 +475,33 @@ class RuleClassifier(Classifier, FeatureModel):
         """
         self._check_fitted()
         return simplification_account(self)
+
+    def _limits(self) -> Iterable[tuple[str, float]]:
+        """Return the thresholds of the rules."""
+        for condition in (condition for rule in self.rules_ for condition in rule.conditions):
+            yield from ((condition.attribute, x) for x in (condition.low, condition.high) if x is not None)
+
+    def _counts_of(self, which: int) -> Floats:
+        """Return the number of training rows of each class that a rule, or the default, decides."""
+        default = self.rules_.default
+        counts = self.rules_[which].counts if which < len(self.rules_) else () if default is None else default.counts
+        if not sum(counts):
+            raise OptionError("A rule without training rows has no interval and no portrait.")
+        return np.asarray(counts, dtype=np.float64)
+
+    _numbers_to_try = FeatureModel._numbers_to_try
+
+    def _portrait(self, c: int) -> list[tuple[str, Any, str]]:
+        """Return the conditions of the rule with the most training rows of the class."""
+        counts = [(rule.counts or (0.0,) * len(self.classes_))[c] for rule in self.rules_]
+        if not any(counts):
+            raise OptionError(f"No rule covers a training row of class {self.classes_[c]!r}.")
+        best = int(np.argmax(counts))
+        total = sum(counts) + float((self.rules_.default.counts if self.rules_.default else (0.0,) * (c + 1))[c])
+        return portrait_of(self.rules_[best].conditions, counts[best], total)
+
+    def _posterior_draws(self, one: Frame, draws: int, rng: np.random.Generator) -> Floats:
+        return dirichlet_draws(self._counts_of(int(self._deciding(self._table(one, 0, 1))[0])), draws, rng)
 
     def _scored(self, X: Any, *, proba: bool, reasons: int) -> Any:
         return executed(lambda: ruled(X, rules_as_terms(self), proba=proba, reasons=reasons))
