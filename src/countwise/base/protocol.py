@@ -385,7 +385,7 @@ class Classifier(Estimator):
 
     def _changes(self, X: Any, row: int) -> list[Change]:
         """Return the counterfactuals of one row."""
-        from countwise.base.counterfactuals import searched_changes
+        from countwise.base.portraits import searched_changes
 
         return searched_changes(self, one_row(self._open(X), row))  # type: ignore[attr-defined]
 

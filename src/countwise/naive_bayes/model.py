@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from countwise._typing import Floats
-from countwise.base.counterfactuals import changes_of
 from countwise.base.generative import GenerativeClassifier
 from countwise.base.logistic import LogisticForm, linear_form
 from countwise.base.protocol import check_level
@@ -32,6 +31,7 @@ from countwise.errors import (
     listed,
 )
 from countwise.measures import chi_square
+from countwise.naive_bayes.counterfactuals import changes_of
 from countwise.working import Change, Grid, Section, Step, Working
 from countwise.working.numbers import number
 from countwise.working.smoothing import smoothing_table

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from countwise import _kernels
 from countwise._typing import Flags, Floats
-from countwise.base.counterfactuals import values_around
 from countwise.base.generative import GenerativeClassifier
+from countwise.base.portraits import values_around
 from countwise.base.protocol import dirichlet_draws
 from countwise.data.attributes import Nominal, Numeric
 from countwise.data.columns import narrowest

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import Floats, Indices
-from countwise.base.counterfactuals import values_around
+from countwise.base.portraits import values_around
 from countwise.base.row_model import RowModel
 from countwise.cuts import CutRule
 from countwise.data.attributes import Nominal, Numeric, Ordinal
