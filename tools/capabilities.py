@@ -11,6 +11,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -139,10 +140,9 @@ TASKS: dict[str, Callable[[Trial], Any]] = {
 }
 
 
-def tried() -> dict[str, dict[str, bool]]:
-    """Return, for each learner, which tasks it does."""
-    trials = {KINDS[name].name: Trial(name) for name in KINDS}
-    return {name: {task: works(lambda: do(trial)) for task, do in TASKS.items()} for name, trial in trials.items()}
+def answers(trial: Trial) -> dict[str, bool]:
+    """Return which tasks a learner does."""
+    return {task: works(partial(do, trial)) for task, do in TASKS.items()}
 
 
 def table(found: dict[str, dict[str, bool]]) -> str:
@@ -158,7 +158,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args(arguments)
-    text = table(tried())
+    text = table({KINDS[name].name: answers(Trial(name)) for name in KINDS})
     print(text)
     if given.write:
         page = PAGE.read_text(encoding="utf-8")
