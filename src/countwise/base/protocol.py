@@ -370,8 +370,8 @@ class Classifier(Estimator):
         >>> weather = samples.load("weather")
         >>> model = TreeClassifier().fit(weather.frame, "play")
         >>> print(model.counterfactuals([{"outlook": "sunny", "humidity": 90, "windy": False}]))
-        change        play  probability
-        humidity = 77  yes             1
+        change              play  probability
+        outlook = overcast  yes             1
         """
         found = self._changes(X, row)
         changes = [" and ".join(f"{name} = {value}" for name, value in change.values.items()) for change in found]
