@@ -23,7 +23,9 @@ from countwise.data.columns import remaining
 from countwise.data.frames import Coded, Column, is_missing, is_sparse
 from countwise.errors import NumberIn, SchemaError, TableError, check_flag
 
-__all__ = ["Bag", "Block", "Text", "text_if_named"]
+__all__ = ["Bag", "Block", "Text", "holds_sentences", "text_if_named"]
+
+_MOST_READ = 1000  # values that are read to find out whether a column holds sentences
 
 _TWO_OR_MORE, _ONE_OR_MORE = r"(?u)\b\w\w+\b", r"(?u)\b\w+\b"
 
@@ -435,3 +437,30 @@ def text_if_named(attribute: Attribute, *, named: bool) -> Attribute:
     """Return a text attribute if `named` and the column is nominal without known values; else the attribute."""
     untyped = isinstance(attribute, Nominal) and attribute.grows and not attribute.values
     return Text(attribute.name) if named and untyped else attribute
+
+
+def holds_sentences(column: Column) -> bool:
+    """Return whether the first values of a column are texts of two or more words that seldom repeat.
+
+    Declared categories are no text.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise.data.text import holds_sentences
+    >>> holds_sentences(np.array(["send us your password", "review us", "send us review"], dtype=object))
+    True
+    >>> holds_sentences(np.array(["very good", "very bad", "very good", "very good"], dtype=object))
+    False
+    """
+    if is_sparse(column) or (isinstance(column, Coded) and column.declared):
+        return False
+    first = column[:_MOST_READ]
+    values = first.objects() if isinstance(first, Coded) else np.asarray(first)
+    if values.dtype.kind not in "OU":
+        return False
+    texts = [value for value in values.tolist() if isinstance(value, str)]
+    distinct = set(texts)
+    if len(distinct) < 3 or 2 * len(distinct) < len(texts):
+        return False
+    return sum(len(text.split()) for text in distinct) >= 2 * len(distinct)

@@ -20,8 +20,10 @@ from countwise.data.frames import Frame
 from countwise.data.output import library_of
 from countwise.data.schema import Schema
 from countwise.data.table import Table
+from countwise.data.text import holds_sentences
 from countwise.distributions import Categorical, default_for, distribution_from, smoothing_of
 from countwise.distributions.smoothing import check_given
+from countwise.distributions.word_density import WordDistribution
 from countwise.errors import (
     OptionError,
     check_flag,
@@ -58,7 +60,8 @@ class NaiveBayesClassifier(GenerativeClassifier):
         The distribution of each attribute: 'categorical', 'bernoulli', 'multinomial', 'gaussian', 'poisson',
         'kernel', 'binned', a discretization method such as 'mdl' (see `Binned`), or 'auto', which chooses the
         distribution with the best leave-one-out log P(class | attribute). A single distribution is used for
-        every column that it suits; a mapping gives the distribution of each named column. By default nominal
+        every column that it suits; 'bernoulli' and 'multinomial' refuse columns of sentences that are not
+        declared as text in `types`. A mapping gives the distribution of each named column. By default nominal
         columns are 'categorical', numeric columns 'gaussian', counts 'poisson', text columns and sparse matrices
         'multinomial' (boolean ones 'bernoulli').
     smoothing : float, {'laplace', 'global', 'none'}, MEstimate or None, default=1.0
@@ -140,6 +143,15 @@ class NaiveBayesClassifier(GenerativeClassifier):
         self._check_options(frame)
         schema = Schema.kinds(frame, self.types, self.categorical_features)
         declared = schema if isinstance(self.types, str | Schema) else self.types or ()
+        if isinstance(self._requested("")[0], WordDistribution) and self.categorical_features is None:
+            undeclared = [a.name for a in schema.attributes if a.kind == "nominal" and a.name not in declared]
+            for name in undeclared:
+                if holds_sentences(frame.columns[name]):
+                    raise OptionError(
+                        f"{name!r} holds text, but its type is nominal; distributions={self.distributions!r} for all "
+                        "columns does not apply to it.",
+                        hint=f"use types={{{name!r}: 'text'}}, or 'nominal' if each text is a value of its own.",
+                    )
         return Schema([a if a.name in declared else self._implied(a) for a in schema.attributes])
 
     def _requested(self, name: str) -> tuple[Any, bool]:
