@@ -54,7 +54,8 @@ def test_settings_are_read_and_changed_by_name():
         ({"p": -1}, "p must be a number above 0 .*, not -1"),
         ({"p": NAN}, "p must be a number above 0 .*, not nan"),
         ({"p": True}, "p must be a number above 0 .*, not True"),
-        ({"p": "euclid"}, "use 2 for the Euclidean"),
+        ({"p": "euclid"}, "did you mean 'euclidean'"),
+        ({"p": "xyz"}, "use 2 for the Euclidean"),
         ({"p": None}, "p must be a number above 0 .*, not None"),
         ({"numeric": "rnage"}, "did you mean 'range'"),
         ({"nominal": "Overlap"}, "did you mean 'overlap'"),
@@ -475,3 +476,38 @@ def test_a_fitted_metric_keeps_its_scales():
     assert distance_matrix([[0.0], [1.0]], metric=metric)[0, 1] == 0.1
     assert distance_matrix([[0.0], [1.0]], metric=DistanceMetric())[0, 1] == 1.0
     assert distance_matrix([[0.0], [10.0]], [[5.0]]).tolist() == [[0.5], [0.5]]
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("hamming", "use 'manhattan': equal nominal values have distance 0"),
+        ("cityblock", "use 'manhattan'"),
+        ("L2", "use 'euclidean'"),
+        ("minkowski", "use a power above 0"),
+        ("mvdm", r"use metric=DistanceMetric\(nominal='mvdm'\)"),
+        ("levenshtein", r"use metric=DistanceMetric\(nominal='levenshtein'\)"),
+        ("cosine", r"use metric=DistanceMetric\(text='cosine'\)"),
+        ("euclidian", "did you mean 'euclidean'"),
+        ("xyz", "use one of 'euclidean', 'manhattan'"),
+    ],
+)
+def test_the_name_of_an_unknown_metric_has_a_hint(name, hint):
+    from countwise import NeighborsClassifier, PrototypeClassifier
+
+    X, y = {"x": [0.0, 1.0, 2.0], "k": ["u", "v", "u"]}, ["a", "b", "b"]
+    for work in (
+        lambda: NeighborsClassifier(1, metric=name).fit(X, y),
+        lambda: distance_matrix(X, metric=name),
+        lambda: PrototypeClassifier(metric=name).fit(X, y),
+    ):
+        with pytest.raises(OptionError, match=hint if name != "xyz" else "use "):
+            work()
+
+
+def test_hamming_is_the_overlap_of_nominal_values():
+    for name in ("nominal", "ordinal"):
+        with pytest.raises(OptionError, match="Hint: use 'overlap'"):
+            DistanceMetric(**{name: "hamming"}).fit({"k": ["u", "v"]})
+    with pytest.raises(OptionError, match="use 'manhattan'"):
+        DistanceMetric("hamming").fit({"k": ["u", "v"]})

@@ -246,7 +246,7 @@ def test_infinity_is_refused_with_its_row(bad):
     ("name", "value", "allowed"),
     [
         ("center", "mode", "'mean' or 'median'"),
-        ("metric", "cosine", "'euclidean' or 'manhattan'"),
+        ("metric", "cosine", "'euclidean', 'manhattan' or a DistanceMetric"),
         ("scale", "range", "None, 'auto' or 'deviation'"),
         ("unseen", "share", "'ignore' or 'error'"),
         ("scale", 1, "None, 'auto' or 'deviation'"),

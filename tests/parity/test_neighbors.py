@@ -256,7 +256,7 @@ def test_leave_one_out_is_a_loop_of_refits_with_the_metric_of_all_rows(weights: 
             else:
                 w = 1 / d if weights == "distance" else 1 / d**2
             errors[k - 1] += (np.average(numbers[order], weights=w) - numbers[i]) ** 2
-    assert list(model.choice_["k"]) == list(range(1, 13))
+    assert list(model.choice_["n_neighbors"]) == list(range(1, 13))
     assert_allclose(model.choice_["score"], right / 60, rtol=1e-12)
     assert model.n_neighbors_ == 1 + int(np.argmax(right))
     regression = NeighborsRegressor("loo", weights=weights, metric=metric, max_neighbors=12).fit(X, numbers)
@@ -266,5 +266,5 @@ def test_leave_one_out_is_a_loop_of_refits_with_the_metric_of_all_rows(weights: 
 
 def test_the_chosen_number_of_neighbors_never_exceeds_the_other_rows():
     X, y, numbers = mixed(n=6, gaps=0.0)
-    assert list(NeighborsClassifier("loo").fit(X, y).choice_["k"]) == [1, 2, 3, 4, 5]
-    assert list(NeighborsRegressor("loo").fit(X, numbers).choice_["k"]) == [1, 2, 3, 4, 5]
+    assert list(NeighborsClassifier("loo").fit(X, y).choice_["n_neighbors"]) == [1, 2, 3, 4, 5]
+    assert list(NeighborsRegressor("loo").fit(X, numbers).choice_["n_neighbors"]) == [1, 2, 3, 4, 5]

@@ -296,7 +296,7 @@ def _leaves_out(estimator: Any) -> bool:
 
 def _by_leaving_out(estimator: Any, X: Any, y: Any, tried: list[int]) -> ValidationCurve:
     model = _clone(estimator).set_params(n_neighbors="loo", max_neighbors=max(tried)).fit(X, y)
-    scores = dict(zip(model.choice_["k"], model.choice_["score"], strict=True))
+    scores = dict(zip(model.choice_["n_neighbors"], model.choice_["score"], strict=True))
     kept = [v for v in tried if v in scores]
     if not kept:
         raise OptionError(f"There are too few rows for {listed(tried)} neighbors.")

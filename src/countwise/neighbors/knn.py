@@ -67,7 +67,7 @@ class NeighborModel(InstanceModel):
         if self.n_neighbors == "loo":
             self.choice_ = self._leave_one_out()
             scores = np.array(self.choice_["score"])
-            self.n_neighbors_ = int(self.choice_["k"][int(np.argmax(scores >= scores.max() - 1e-12))])
+            self.n_neighbors_ = int(self.choice_["n_neighbors"][int(np.argmax(scores >= scores.max() - 1e-12))])
         else:
             self.n_neighbors_ = int(self.n_neighbors)
 
@@ -82,7 +82,7 @@ class NeighborModel(InstanceModel):
             for k in range(1, most + 1):
                 scores = self._scores(found, found.counted(own, float(k)) * near, start, stop)
                 total[k - 1] += float((weight[start:stop] * scores).sum())
-        return Grid({"k": list(range(1, most + 1)), "score": (total / weight.sum()).tolist()})
+        return Grid({"n_neighbors": list(range(1, most + 1)), "score": (total / weight.sum()).tolist()})
 
     def _scores(self, found: FoundNeighbors, weights: Floats, start: int, stop: int) -> Floats:
         """Return the score of the prediction for each training row from start to stop."""
@@ -196,10 +196,10 @@ class NeighborModel(InstanceModel):
         >>> from countwise import NeighborsClassifier, samples
         >>> model = NeighborsClassifier("loo", max_neighbors=3).fit(samples.load("rain").frame, "rain")
         >>> print(model.tables()["choice"])
-        k     score
-        1  0.166667
-        2  0.166667
-        3  0.333333
+        n_neighbors     score
+                  1  0.166667
+                  2  0.166667
+                  3  0.333333
         """
         self._check_fitted()
         return {"metric": self.metric_.parts_, **({"choice": self.choice_} if hasattr(self, "choice_") else {})}

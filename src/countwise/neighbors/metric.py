@@ -28,9 +28,18 @@ from countwise.sources import open_rows
 from countwise.working import Account, Grid
 from countwise.working.numbers import number
 
-__all__ = ["DistanceMetric", "distance_matrix", "metric_of"]
+__all__ = ["DistanceMetric", "distance_matrix", "metric_hint", "metric_of"]
 
 _WORDS = {"euclidean": 2.0, "manhattan": 1.0, "chebyshev": np.inf}
+_SYNONYMS = {
+    **dict.fromkeys(("l1", "cityblock", "city_block", "taxicab", "gower"), "use 'manhattan'."),
+    **dict.fromkeys(("l2", "sqeuclidean", "heom", "nan_euclidean"), "use 'euclidean'."),
+    **dict.fromkeys(("linf", "infinity", "maximum", "chessboard"), "use 'chebyshev'."),
+    "hamming": "use 'manhattan': equal nominal values have distance 0, different ones 1.",
+    "minkowski": "use a power above 0, such as 3.",
+    "vdm": "use metric=DistanceMetric(nominal='mvdm').",
+    "edit": "use metric=DistanceMetric(nominal='levenshtein').",
+}
 _BLOCK = 128  # queries in one block of parallel work
 _BINS, _POWERS = NumberIn(1, whole=True), NumberIn(0, strict=True)
 
@@ -188,6 +197,11 @@ class DistanceMetric(Model):
         return {"@": "metric", "of": [[name, plain(value)] for name, value in self.get_params().items()]}
 
     def _check_settings(self) -> None:
+        for name in ("nominal", "ordinal"):
+            if isinstance(getattr(self, name), str) and getattr(self, name) == "hamming":
+                raise OptionError(
+                    f"{name} must be one of {listed(RULES[name])}, not 'hamming'.", hint="use 'overlap'."
+                )
         check_settings(
             self,
             **RULES,
@@ -203,7 +217,8 @@ class DistanceMetric(Model):
         if power not in _POWERS:
             raise OptionError(
                 f"p must be a number above 0 or one of {listed(_WORDS)}, not {self.p!r}.",
-                hint="use 2 for the Euclidean, 1 for the Manhattan and infinity for the Chebyshev distance.",
+                hint=(metric_hint(self.p) if isinstance(self.p, str) else None)
+                or "use 2 for the Euclidean, 1 for the Manhattan and infinity for the Chebyshev distance.",
             )
         return float(power)
 
@@ -501,6 +516,14 @@ def _wrong(given: Any) -> str:
     return f"metric must be a DistanceMetric, a power above 0 or one of {listed(_WORDS)}, not {given!r}."
 
 
+def metric_hint(given: str) -> str | None:
+    """Return what to write instead of the name of a metric; None if no known name is similar."""
+    rule = next((option for option in ("nominal", "numeric", "text", "ordinal") if given in RULES[option]), None)
+    if rule is not None:
+        return f"use metric=DistanceMetric({rule}={given!r})."
+    return _SYNONYMS.get(given.lower()) or did_you_mean(given, _WORDS)
+
+
 def metric_of(given: Any) -> DistanceMetric:
     """Return the metric for a `metric` parameter: a DistanceMetric, its power, or None for the default."""
     if given is None:
@@ -508,11 +531,9 @@ def metric_of(given: Any) -> DistanceMetric:
     if isinstance(given, DistanceMetric):
         return given
     if isinstance(given, str) and given not in _WORDS:
-        hint = did_you_mean(given, _WORDS)
-        rule = next((option for option, known in RULES.items() if given in known), None)
-        if rule is not None:
-            hint = f"use metric=DistanceMetric({rule}={given!r})."
-        raise OptionError(_wrong(given), hint=hint)
+        raise OptionError(
+            _wrong(given), hint=metric_hint(given) or f"use one of {listed(_WORDS)}, or a DistanceMetric."
+        )
     if not isinstance(given, str | int | float | np.number) or isinstance(given, bool):
         raise OptionError(_wrong(given))
     found = DistanceMetric(given)

@@ -24,7 +24,7 @@ from countwise.errors import OptionError, check_settings, listed
 from countwise.measures import mvdm
 from countwise.neighbors.edit_distance import edit_distances
 from countwise.neighbors.local_distances import Edits, string_of
-from countwise.neighbors.metric import DistanceMetric
+from countwise.neighbors.metric import DistanceMetric, metric_hint
 from countwise.tallies import Counts, Moments, Values
 from countwise.tallies.moments import LEAST_SIZE, too_small
 from countwise.working import Grid, Section, Working
@@ -419,6 +419,11 @@ class PrototypeClassifier(GenerativeClassifier):
         check_settings(self, center=("mean", "median"), scale=(None, "auto", "deviation"), unseen=("ignore", "error"))
         if isinstance(self.metric, DistanceMetric):
             _check_metric(self.metric, self.scale)
+        elif isinstance(self.metric, str) and self.metric not in ("euclidean", "manhattan"):
+            raise OptionError(
+                f"metric must be 'euclidean', 'manhattan' or a DistanceMetric, not {self.metric!r}.",
+                hint=metric_hint(self.metric) or "use 'euclidean' or 'manhattan'.",
+            )
         else:
             check_settings(self, metric=("euclidean", "manhattan"))
         types = self.metric.types if isinstance(self.metric, DistanceMetric) and self.types is None else self.types
