@@ -228,3 +228,39 @@ def test_a_structure_that_was_given_has_no_steps():
 def test_wrong_settings_are_refused(settings, message):
     with pytest.raises(OptionError, match=message):
         BayesNetwork(**settings).fit(XOR)
+
+
+@pytest.mark.parametrize("score", ["bic", "aic"])
+@pytest.mark.parametrize("structure", ["ordering", "backward_ordering"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_log_likelihood_and_the_parameters_of_each_score_are_shown(score, structure, weighted):
+    rows = rows_of(5)
+    weights = np.arange(200) % 4 + 1 if weighted else None
+    net = BayesNetwork(structure, criterion=score, max_parents=2).fit(rows, sample_weight=weights)
+    copies = rows if weights is None else {name: np.repeat(column, weights) for name, column in rows.items()}
+    n = len(copies["n0"])
+    each = 0.5 * math.log(n) if score == "bic" else 1.0
+    sections = [s for s in net.explain_structure().sections if ", step" in s.title]
+    assert len(sections) == len(net.found_.steps)
+    for section, step in zip(sections, net.found_.steps, strict=True):
+        assert section.lines[0].startswith(f"{score.upper()} = log-likelihood - ")
+        for k, parent in enumerate(section.table["with" if step.adds else "without"]):
+            above = [*step.parents, parent] if step.adds else [p for p in step.parents if p != parent]
+            counts = counts_of(copies, [*above, step.child])
+            expected = family_score(counts, "log_likelihood")
+            assert section.table["log-likelihood"][k] == pytest.approx(expected)
+            free = int(np.prod(counts.shape[:-1])) * (counts.shape[-1] - 1)
+            assert section.table["parameters"][k] == free
+            assert section.table[score.upper()][k] == pytest.approx(expected - each * free)
+
+
+def test_a_score_of_other_rows_is_not_written_out():
+    rows = {name: list(column) for name, column in rows_of(5).items()}
+    rows["n1"][3] = None
+    for missing in ("em", "available"):
+        net = BayesNetwork("ordering", missing=missing).fit(rows)
+        assert "log-likelihood" not in str(net.explain_structure())
+    whole = rows_of(5)
+    net = BayesNetwork("ordering").fit(whole).partial_fit({name: column[:20] for name, column in whole.items()})
+    assert "log-likelihood" not in str(net.explain_structure())
+    assert "log-likelihood" not in str(BayesNetwork("ordering", criterion="k2").fit(whole).explain_structure())

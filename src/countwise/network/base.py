@@ -906,16 +906,21 @@ class NetworkModel(TallyModel):
         >>> xor = {"A": ["no", "no", "yes", "yes"], "B": ["no", "yes", "no", "yes"], "C": ["no", "yes", "yes", "no"]}
         >>> print(BayesNetwork("backward_ordering").fit(xor).explain_structure().sections[-1])
         C, step 1: parents A, B; BIC -2.77259
-          without       BIC    change
-          A        -4.15888  -1.38629
-          B        -4.15888  -1.38629
+          without  log-likelihood  parameters       BIC    change
+          A              -2.77259           2  -4.15888  -1.38629
+          B              -2.77259           2  -4.15888  -1.38629
+          BIC = log-likelihood - (ln n)/2·parameters = 0 - 0.693147·4 = -2.77259
           Every removal lowers the score. C ← A, B.
         """
         self._check_fitted()
         structure = self.structure if isinstance(self.structure, str) else ""
         test = float(self.alpha) if self.criterion == TEST else None
+        counts = {n: t.table for n, t in self.tallies_.items() if isinstance(t, Counts) and n in self.graph_}
+        totals = [float(table.sum()) for table in counts.values()]
+        if self.em_ is not None or (totals and not np.allclose(totals, totals[0], rtol=1e-12, atol=0)):
+            counts = {}  # some values are missing
         return inspection.search_account(
-            self._net().graph, self.found_, structure, _SCORE_NAMES[score_of(self)], test
+            self._net(), self.found_, structure, _SCORE_NAMES[score_of(self)], test, counts
         )
 
     def _known_graph(self) -> Graph:

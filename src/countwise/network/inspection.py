@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from countwise.data.attributes import Nominal, Numeric
 from countwise.data.table import Table
 from countwise.errors import OptionError
 from countwise.measures import chi_square, chi_square_tail
+from countwise.network.family_scores import family_score
 from countwise.network.graph import Graph
 from countwise.network.inference.elimination import Elimination
 from countwise.network.inference.factors import Potential
@@ -22,7 +25,7 @@ from countwise.network.linear_gaussian import LinearDensity
 from countwise.network.net import Net, evidence_text
 from countwise.network.search.constraints import TINY, FoundStructure, SearchStep
 from countwise.tallies import Counts
-from countwise.working import Account, Grid, Section
+from countwise.working import Account, Formula, Grid, Section
 from countwise.working.numbers import Worked, number, percent
 
 __all__ = [
@@ -124,9 +127,18 @@ def _because(graph: Graph, structure: str, parent: str, child: str, gain: float,
 
 
 def search_account(
-    graph: Graph, found: FoundStructure | None, structure: str, score: str, alpha: float | None
+    net: Net,
+    found: FoundStructure | None,
+    structure: str,
+    score: str,
+    alpha: float | None,
+    counts: Mapping[str, Floats],
 ) -> Account:
-    """Show each step of a structure search; `alpha` is the significance level if a test decides."""
+    """Show each step of a structure search; `alpha` is the significance level if a test decides.
+
+    `counts` are the counts of the nominal nodes with their parents, from rows without missing values.
+    """
+    graph = net.graph
     if found is None:
         raise OptionError(
             "The structure was given, or changed after the search, so no search has steps to show.",
@@ -141,7 +153,9 @@ def search_account(
     nodes: dict[str, list[SearchStep]] = {}
     for step in found.steps:
         nodes.setdefault(step.child, []).append(step)
-    sections += [one for child, steps in nodes.items() for one in _steps_of(child, steps, graph, score, alpha)]
+    for child, steps in nodes.items():
+        penalty = _penalty(net, child, steps, score, counts) if alpha is None else None
+        sections += _steps_of(child, steps, graph, score, alpha, penalty)
     first = [name for name in graph if name not in nodes]
     if found.steps and first:
         line = f"No parent can be added to or removed from {', '.join(first)}."
@@ -171,8 +185,41 @@ def _orderings(found: FoundStructure, score: str) -> Section:
     return Section("Every ordering", table, tuple(lines))
 
 
+@dataclass(frozen=True)
+class _Penalty:
+    """BIC and AIC: the log-likelihood of a node minus a number for each of its parameters."""
+
+    sizes: Mapping[str, int]
+    child: str
+    each: float
+
+    def free(self, parents: Iterable[str]) -> int:
+        """Return the number of free parameters of the CPT with some parents."""
+        return math.prod(self.sizes[p] for p in parents) * (self.sizes[self.child] - 1)
+
+    def log_likelihood(self, score: float, parents: Iterable[str]) -> float:
+        """Return the log-likelihood behind a score."""
+        found = score + self.each * self.free(parents)
+        return found if abs(found) > 1e-12 * abs(score) else 0.0
+
+
+def _penalty(
+    net: Net, child: str, steps: Sequence[SearchStep], score: str, counts: Mapping[str, Floats]
+) -> _Penalty | None:
+    """Return the penalty of a nominal node with nominal parents; None if the score is not that of `counts`."""
+    names = {child, *(p for step in steps for p in (*step.parents, *(one.parent for one in step.candidates)))}
+    if score not in ("BIC", "AIC") or not names <= set(counts):
+        return None
+    last = steps[-1]
+    end = next((one.score for one in last.candidates if one.parent == last.chosen), last.score)
+    if abs(family_score(counts[child], score.lower()) - end) > 1e-6 * max(1.0, abs(end)):
+        return None  # rows came later, or lack values
+    n = float(counts[child].sum())
+    return _Penalty(net.sizes(), child, 1.0 if score == "AIC" else 0.5 * math.log(max(n, 1.0)))
+
+
 def _steps_of(
-    child: str, steps: Sequence[SearchStep], graph: Graph, score: str, alpha: float | None
+    child: str, steps: Sequence[SearchStep], graph: Graph, score: str, alpha: float | None, penalty: _Penalty | None
 ) -> list[Section]:
     """Return a section for each step of the search at one node."""
     found = []
@@ -180,8 +227,20 @@ def _steps_of(
         word = "with" if step.adds else "without"
         parents = f"parents {', '.join(step.parents)}" if step.parents else "no parents"
         columns: dict[str, list[Any]] = {word: [one.parent for one in step.candidates]}
+        lines: list[str] = []
         if alpha is None:
             parents += f"; {score} {number(step.score)}"
+            if penalty is not None:
+                each = "parameters" if score == "AIC" else "(ln n)/2·parameters"
+                log, free = penalty.log_likelihood(step.score, step.parents), penalty.free(step.parents)
+                cost = f"{free}" if score == "AIC" else f"{number(penalty.each)}·{free}"
+                lines.append(
+                    Formula(f"{score} = log-likelihood - {each} = {number(log)} - {cost} = {number(step.score)}")
+                )
+                after = [_after(step, one.parent) for one in step.candidates]
+                pairs = list(zip(step.candidates, after, strict=True))
+                columns["log-likelihood"] = [penalty.log_likelihood(one.score, above) for one, above in pairs]
+                columns["parameters"] = [penalty.free(above) for above in after]
             columns |= {
                 score: [one.score for one in step.candidates],
                 "change": [one.score - step.score for one in step.candidates],
@@ -196,8 +255,13 @@ def _steps_of(
         if i == len(steps):
             above = ", ".join(graph.parents[child])
             line += f" {child} ← {above}." if above else f" {child} has no parents."
-        found.append(Section(f"{child}, step {i}: {parents}", Grid(columns), (line,)))
+        found.append(Section(f"{child}, step {i}: {parents}", Grid(columns), (*lines, line)))
     return found
+
+
+def _after(step: SearchStep, parent: str) -> tuple[str, ...]:
+    """Return the parents after a candidate is added or removed."""
+    return (*step.parents, parent) if step.adds else tuple(p for p in step.parents if p != parent)
 
 
 def _choice(step: SearchStep, alpha: float | None) -> str:
