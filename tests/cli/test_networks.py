@@ -129,7 +129,7 @@ def test_a_bif_file_is_asked_in_every_way(folder):
         (("ask", "asia.bif", "--explain"), 2, "needs at least one node"),
         (("ask", "asia.bif", "lung", "--do", "smok=yes"), 1, "did you mean 'smoke'"),
         (("ask", "asia.bif", "lung", "--do", "smoke="), 1, "missing value"),
-        (("ask", "asia.bif", "--do", "smoke=yes", "--most-probable"), 2, "--do cannot be used with"),
+        (("ask", "asia.bif", "--do", "smoke=yes", "--separated"), 2, "--separated needs two nodes"),
         (("train", "weather.csv", "--model", "network"), 2, "Missing option '-y'"),
         (("train", "weather.csv", "-y", "play", "--model", "net"), 2, "--model net has no target"),
         (

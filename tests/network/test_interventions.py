@@ -200,3 +200,13 @@ def test_a_drawing_marks_the_nodes_that_are_set_and_the_arcs_that_are_cut():
     assert "= 1.5" in numbers
     assert "side → x: cut" in numbers
     assert draw_network(sprinkler(), {"wet": "yes"}) == draw_network(sprinkler(), {"wet": "yes"}, do={})
+
+
+def test_the_most_probable_explanation_and_the_evidence_after_an_intervention():
+    net = sprinkler()
+    assert net.most_probable_explanation(do={"sprinkler": "on"}) == {"rain": "no", "wet": "yes"}
+    assert net.most_probable_explanation({"wet": "no"}, do={"sprinkler": "on"}) == {"rain": "no"}
+    assert net.log_evidence({"wet": "yes"}, do={"sprinkler": "on"}) == pytest.approx(np.log(0.918))
+    assert net.log_evidence({"wet": "yes"}) == pytest.approx(
+        np.log(0.8 * 0.4 * 0.9 + 0.2 * (0.99 * 0.8 + 0.01 * 0.99))
+    )

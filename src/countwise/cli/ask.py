@@ -89,8 +89,6 @@ def command(
     actions = _typed(fitted, asked := pairs(doing, "--do"))
     if len(actions) < len(asked):
         raise OptionError("--do sets a node to a missing value.", hint="drop it, or pass one of its values.")
-    if actions and most_probable:
-        raise click.UsageError("--do cannot be used with --most-probable.")
     if svg:
         from countwise.plots.network import draw_network
 
@@ -98,7 +96,7 @@ def command(
             out.write(draw_network(fitted, known, do=actions))
         echo(f"Written to {svg}", err=svg == "-")
     elif most_probable:
-        found = fitted.most_probable_explanation(known)
+        found = fitted.most_probable_explanation(known, do=actions)
         echo_json(found) if as_json else echo("\n".join(f"{name} = {value}" for name, value in found.items()))
     elif explain:
         _explained(fitted, nodes, known, actions, as_json)

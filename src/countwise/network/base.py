@@ -513,18 +513,22 @@ class NetworkModel(TallyModel):
         """
         return queries.marginals(self._situation(given, do))
 
-    def most_probable_explanation(self, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    def most_probable_explanation(
+        self, given: Mapping[str, Any] | None = None, *, do: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
         """Return the most probable joint assignment of the nominal nodes that have no evidence (MPE).
 
         Parameters
         ----------
         given : mapping of str to value, optional
             The evidence, in the form that `query` accepts.
+        do : mapping of str to value, optional
+            An intervention, in the form that `query` accepts.
 
         Returns
         -------
         dict of str to value
-            The value of each nominal node that has no evidence.
+            The value of each nominal node that has no evidence and is not set.
 
         Examples
         --------
@@ -534,15 +538,18 @@ class NetworkModel(TallyModel):
         >>> net.most_probable_explanation({"wet": "yes"})
         {'rain': 'yes'}
         """
-        return self._net().most_probable_explanation(self._evidence(given))
+        here = self._situation(given, do)
+        return here.net.most_probable_explanation(here.evidence)
 
-    def log_evidence(self, given: Mapping[str, Any]) -> float:
-        """Compute the logarithm of the probability of the evidence, log P(given).
+    def log_evidence(self, given: Mapping[str, Any], *, do: Mapping[str, Any] | None = None) -> float:
+        """Compute the logarithm of the probability of the evidence, log P(given) or log P(given | do).
 
         Parameters
         ----------
         given : mapping of str to value
             The evidence, in the form that `query` accepts.
+        do : mapping of str to value, optional
+            An intervention, in the form that `query` accepts.
 
         Returns
         -------
@@ -557,7 +564,8 @@ class NetworkModel(TallyModel):
         >>> round(net.log_evidence({"rain": "yes"}), 6)
         -1.609438
         """
-        return self._net().calibrated(self._evidence(given))[1]
+        here = self._situation(given, do)
+        return here.net.calibrated(here.evidence)[1]
 
     def _rows_of(self, X: Any) -> Table:
         """Encode a table with one column for each node."""
