@@ -190,7 +190,7 @@ def test_models_that_cannot_be_written_say_what_can(folder, kind, told):
         (
             ("bin", "first.csv", "-y", "Status", "--sql", "t", "--json"),
             2,
-            "--sql cannot be combined with -o or --json",
+            "--sql cannot be combined with -o, --json or --explain",
         ),
         (("merge", "first.json", "-o", "x.json"), 2, "At least two"),
         (("merge", "first.json", "first.json", "-o", "first.json"), 1, "is an input file"),

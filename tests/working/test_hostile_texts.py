@@ -29,7 +29,7 @@ _COMMANDS = r"""
 \Umathchar \nobreakspace \else \fi \infty \le \ge \ne \rightarrow \leftarrow \sigma \times \pm \approx \surd \int
 \Pi \wedge \vee \neg \in \tfrac \alpha \beta \gamma \delta \Delta \varepsilon \theta \lambda \pi \chi \circ
 \mathsf \propto \triangleright \hline \renewcommand \arraystretch \quad \sum \sqrt \log \ln \exp \max \min \Gamma \sim
-\( \) \cdots \begingroup \endgroup \centering \smallskip \par \nopagebreak
+\( \) \cdots \bigl \bigr \begingroup \endgroup \centering \smallskip \par \nopagebreak
 """
 COMMANDS = set(_COMMANDS.split())
 _TAGS = "style div p b i table thead tbody caption tr th td span ul li h4"
