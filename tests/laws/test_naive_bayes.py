@@ -972,6 +972,8 @@ def inside(label: str, *, whole: bool) -> float:
         return math.floor(numbers[0]) if whole else numbers[0] - 0.01
     if label.startswith(">"):
         return math.floor(numbers[0]) + 1 if whole else numbers[0] + 0.01
+    if len(numbers) == 1:  # a bin of a single value
+        return numbers[0]
     low, high = numbers
     if whole:
         assert math.floor(high) > low, f"no count lies in {label}"
