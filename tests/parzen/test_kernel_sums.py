@@ -135,6 +135,18 @@ def test_kernels_of_naive_bayes_are_summed_over_the_distinct_values():
     assert written(model, {"x": 0.4}).sections[0].table["value"][-2].endswith(" more")
 
 
+def test_weights_are_shown_as_they_were_given():
+    x, w = np.array([1.0, 2.0, 4.0, 9.0]), [0.5, 1.5, 2.0, 1.0]
+    model = NaiveBayesClassifier(Kernel(0.5)).fit({"x": x}, list("aabb"), sample_weight=w)
+    sections = written(model, {"x": 3.0}).sections
+    assert [section.table["weight"][:-1] for section in sections[:1]] == [[0.5, 1.5]]
+    for section, factor in zip(sections, written(model, {"x": 3.0}).steps[0].factors, strict=True):
+        total = list(section.table.values())[-1][-1]
+        n = 2.0 if section is sections[0] else 3.0
+        assert np.log(total / (n * 0.5)) == pytest.approx(factor.log, rel=1e-9)
+        assert f"/({n:g}·0.5) = " in section.lines[-1]
+
+
 def test_the_densities_chosen_by_auto_are_written_out_too():
     penguins = samples.load("penguins")
     model = NaiveBayesClassifier("auto").fit(penguins.X, penguins.y)

@@ -194,6 +194,8 @@ class KernelDensity(NumericDensity):
 
     def _summed(self, x: float, c: int, title: str, *, all_terms: bool) -> Section:
         (values, weights), h = self.sets[c], float(self.bandwidths[c])
+        if self.rows is not None and self.n[c] > 0:  # the weights as they were given
+            weights = weights * float(self.rows[c])
         away = (x - values) / h
         logs = -0.5 * away**2 - _HALF_LOG_2PI
         table: dict[str, list[Any]] = {
@@ -203,8 +205,9 @@ class KernelDensity(NumericDensity):
         }
         name = "K(u)"
         if not all_ones(weights):
-            table |= {"times": weights.astype(np.float64).tolist(), name: [exponential(v) for v in logs.tolist()]}
-            logs, name = logs + np.log(weights), "times·K(u)"
+            times = "times" if np.array_equal(weights, np.rint(weights)) else "weight"
+            table |= {times: weights.astype(np.float64).tolist(), name: [exponential(v) for v in logs.tolist()]}
+            logs, name = logs + np.log(weights), f"{times}·K(u)"
         grid = terms_table(table, name, logs.tolist(), most=None if all_terms else 6)
         n, f = number(float(weights.sum())), probability(float(self.log_density(np.array([x]), c)[0]))
         total = shown(grid[name][-1])

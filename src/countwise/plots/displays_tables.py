@@ -321,7 +321,7 @@ class DensityDisplay(Display):
         >>> density = ParzenDensity().fit({"temp": samples.load("rain").X["temp"]})
         >>> shown = DensityDisplay.from_bandwidths(density, [1, 5])
         >>> list(shown.curves)
-        ['h = 1: log-likelihood -12.1345, held out -54.8041', 'h = 5: log-likelihood -17.9886, held out -19.3842']
+        ['h = 1: -12.13, held out -54.8', 'h = 5: -17.99, held out -19.38']
         """
         if not isinstance(density, ParzenDensity):
             raise OptionError(
