@@ -62,6 +62,16 @@ def test_a_divided_table_in_latex_repeats_the_columns_up_to_the_first_one_with_a
     assert latex.count(r"\triangleright}} & \text{outlook} &") == latex.count(r"\begin{array}")
 
 
+def test_long_names_of_columns_take_several_lines_and_rows_without_cells_are_left_out():
+    latex = attribute_scores(samples.load("penguins").frame, "species").latex(56)
+    assert r"\text{\shortstack[r]{information\_ \\ gain}}" in latex
+    notes = latex.rpartition(r"\begin{array}")[2]
+    assert notes.count(r"\text{") == 3  # attribute, note and the only attribute with a note
+    assert r"\text{year}" in notes
+    short = Grid({"class": ["yes"], "mean_value": [1.5], "a_b": ["a longer text"]})
+    assert "shortstack" not in short.latex() + short.latex(56)
+
+
 def test_a_bracket_wider_than_the_line_is_broken_inside():
     text = "(13/14)·(0.940286 - " + " - ".join(f"({k}/14)·0.97" for k in range(1, 9)) + ") = 0.1"
     assert r"\left(" in formula_latex(Formula(text))

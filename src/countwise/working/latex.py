@@ -127,7 +127,7 @@ def _factor(factor: Factor) -> Part:
 
 
 def _value(text: str) -> Part:
-    return Part(_power(text), len(text))
+    return Part(_power(text), len(text) + 1.5 * ("e" in text))  # · 10 is wider than e
 
 
 def _result(exact: Fraction | None, value: str) -> list[Part]:
@@ -218,6 +218,10 @@ def grid_latex(grid: Grid, width: int | None = None) -> str:
         return _matrix(grid, width)
     columns = {name: [_named(name), *map(_cell, cells)] for name, cells in grid.items()}
     wide = {name: max(part.width for part in cells) + 2 for name, cells in columns.items()}
+    if width is not None and sum(wide.values()) > width:
+        for name, cells in columns.items():
+            cells[0] = _stacked(name, max((part.width for part in cells[1:]), default=0), right=_is_right(grid[name]))
+            wide[name] = max(part.width for part in cells) + 2
     repeated = list(grid)[: grid._leading]
     tables: list[list[str]] = [[]]
     for name in grid:
@@ -244,9 +248,7 @@ def _arrays(
     grid: Grid, columns: dict[str, list[Part]], wide: dict[str, float], names: list[str], width: int | None
 ) -> str:
     """Return some columns of a table as arrays of so many rows that a page can hold them."""
-    align = "".join(
-        "r" if all(type(cell) in (int, float, type(None)) for cell in grid[name]) else "l" for name in names
-    )
+    align = "".join("r" if _is_right(grid[name]) else "l" for name in names)
     over, high = 0.0, [1] * (grid.n_rows + 1)  # high: the lines of each row
     if width is not None:
         texts = {name for name in names if all(isinstance(c, str | RowNumbers) for c in grid[name])}
@@ -268,8 +270,11 @@ def _arrays(
                 *(max(h, ceil(1.2 * len(str(c)) * LETTER / cm)) for h, c in zip(high[1:], grid[name], strict=True)),
             ]
     lines = [" & ".join(columns[name][i].latex for name in names) for i in range(grid.n_rows + 1)]
-    most = _ROWS if width is None else _ROWS_OF_A_FRAME
-    pieces = _pages([[line] + [""] * (h - 1) for line, h in zip(lines[1:], high[1:], strict=True)], most)
+    most = _ROWS if width is None else _ROWS_OF_A_FRAME - max(columns[name][0].latex.count(r"\\") for name in names)
+    own = [name for name in names if name not in list(grid)[: grid._leading]]
+    kept = [any(shown_text(grid[name][i]) for name in own) or len(names) == len(grid) for i in range(grid.n_rows)]
+    rows = [line for line, some in zip(zip(lines[1:], high[1:], strict=True), kept, strict=True) if some]
+    pieces = _pages([[line] + [""] * (h - 1) for line, h in rows], most)
     tables = [[line for line in piece if line] for piece in pieces]
     return "\n".join(_array(align, lines[0], table, small=over > 0) for table in tables if table)
 
@@ -294,6 +299,25 @@ def _array(align: str, head: str, rows: list[str], *, small: bool) -> str:
         table = f"\\resizebox{{\\linewidth}}{{!}}{{{table}}}"
     # a paragraph: a page ends before or after it, but not behind the title above
     return f"\\begingroup\\centering{taller}\\smallskip\n{table}\\par\\smallskip\\endgroup"
+
+
+def _is_right(cells: Sequence[Any]) -> bool:
+    """Return whether a column has only numbers, which are aligned at the right."""
+    return all(type(cell) in (int, float, type(None)) for cell in cells)
+
+
+def _stacked(name: str, width: float, *, right: bool) -> Part:
+    """Return the name of a column on several lines, if it is wider than the cells."""
+    lines: list[str] = []
+    for word in re.findall(r"[^_ ]+[_ ]?|[_ ]", name):
+        if lines and len(lines[-1] + word) <= width:
+            lines[-1] += word
+        else:
+            lines.append(word)
+    if len(lines) < 2:
+        return _named(name)
+    shown = r" \\ ".join(escaped(line.rstrip()) for line in lines)
+    return Part(rf"\text{{\shortstack[{'r' if right else 'l'}]{{{shown}}}}}", max(map(len, lines)))
 
 
 def _named(name: str) -> Part:
