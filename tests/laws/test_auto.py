@@ -66,8 +66,8 @@ def tally(x: Any, c: Any, w: Any) -> Values:
 
 
 def kept(rule: Any, density: Any, rest: Values) -> Any:
-    """The density of the other rows, with the edges or bandwidths of all."""
-    if isinstance(density, BinnedDensity):
+    """The density of the other rows, with the edges or bandwidths of all; bins of single values are their own."""
+    if isinstance(density, BinnedDensity) and density.cuts.values is None:
         return BinnedDensity("x", density.cuts, rest.counts_in(density.edges), rule)
     if isinstance(density, KernelDensity):
         sets = tuple(s if len(s[0]) else rest.pooled for s in rest.filled)
