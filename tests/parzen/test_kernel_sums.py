@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from scipy.stats import norm, poisson
 
-from countwise import Gaussian, Kernel, NaiveBayesClassifier, Ordinal, ParzenClassifier, ParzenDensity, samples
+from countwise import Gaussian, Kernel, NaiveBayesClassifier, Ordinal, ParzenClassifier, ParzenDensity, samples, save
 from countwise.errors import OptionError
 from countwise.working import Working
 
@@ -167,3 +170,20 @@ def test_flags_are_true_or_false(argument):
     for model in (ParzenClassifier().fit({"x": X}, Y), ParzenDensity().fit({"x": X})):
         with pytest.raises(OptionError, match="all_terms"):
             model.explain([{"x": 1.0}], all_terms=np.array([True, False]))
+
+
+def test_the_command_line_writes_densities_out(tmp_path):
+    rain = samples.load("rain")
+    save(NaiveBayesClassifier(Kernel(1.0)).fit(rain.frame, "rain"), tmp_path / "bayes.json")
+    save(ParzenClassifier().fit(rain.frame, "rain"), tmp_path / "parzen.json")
+
+    def explain(model: str, *options: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "countwise", "explain", model, "--set", "temp=22.8", *options]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+
+    shown = explain("bayes.json", "--densities", "--all-terms").stdout
+    assert "f(22.8) = Σ K(u)/(n·h) = 0.313977/(3·1) = 0.104659" in shown
+    assert "kernels of" not in explain("bayes.json").stdout
+    assert "rain = no: kernel sum" in explain("parzen.json", "--all-terms").stdout
+    refused = explain("parzen.json", "--densities")
+    assert (refused.returncode, "only with naive Bayes" in refused.stderr) == (2, True)
