@@ -84,7 +84,7 @@ def command(
     Examples:
       countwise explain weather.json --set outlook=sunny,humidity=90
       countwise explain weather.json days.csv --row 3
-      countwise explain weather.json days.csv --row 3 --rows weather.csv
+      countwise explain weather.json days.csv --row 3 --rows days.csv
     """
     if not 0 <= (interval or 0) < 1:
         raise click.UsageError(f"--interval must be >= 0 and < 1, not {interval}.")
