@@ -165,7 +165,7 @@ def test_summary_and_tables_hold_what_the_command_line_prints():
     assert head == "14 rows, 4 attributes; play: a tree of 5 leaves, 2 deep"
     assert [line.removeprefix("  ") for line in drawing] == tree.draw().split("\n")
     tables = tree.tables()
-    assert list(tables) == ["rules", "importances", "path"]
+    assert list(tables) == ["rules", "importances", "pruning", "path"]
     assert len(tables["rules"]["if"]) == tree.get_n_leaves()
     rules = RuleClassifier("one_r").fit(weather.frame, "play")
     assert rules.summary().split("\n")[1:] == [f"  {line}" for line in str(rules.rules_).split("\n")]
