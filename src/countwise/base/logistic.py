@@ -133,10 +133,8 @@ class LogisticForm:
         >>> print(DiscriminantClassifier().fit(two, "play").logistic_form().latex(width=56))
         \begin{align*}
           & P(\text{play} = \text{yes} \mid x) = \frac{1}{1 + \exp(- z)} \\
-          & \begin{aligned}[t]
-            & z = 7.6581 - 0.00542398 \cdot \text{temperature} \\
-            & \quad - 0.0806966 \cdot \text{humidity}
-          \end{aligned}
+          & z = 7.6581 - 0.00542398 \cdot \text{temperature} \\
+          & \quad - 0.0806966 \cdot \text{humidity}
         \end{align*}
         """
         check_number("width", width, 1, none=True)

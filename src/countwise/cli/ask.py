@@ -78,7 +78,7 @@ def command(
       countwise ask asia.bif lung --given dysp=yes,smoke=yes
       countwise ask asia.bif lung --given dysp=yes --explain
       countwise ask asia.bif lung --do smoke=no --explain
-      countwise ask asia.bif lung bronc --separated --given smoke
+      countwise ask asia.bif smoke dysp --separated --given lung
       countwise ask asia.bif --given dysp=yes --svg asia.svg
     """
     fitted = network_from(model)
