@@ -40,7 +40,7 @@ def test_the_number_of_neighbors_is_chosen_and_told(folder):
     options = ("--model", "neighbors-regression", "--option", "n_neighbors=loo,metric=manhattan")
     run("train", "hours.csv", "-y", "hours", "-o", "h.json", *options, cwd=folder)
     shown = json.loads(run("show", "h.json", "--json", cwd=folder).stdout)
-    assert shown["choice"]["k"] == list(range(1, 14))
+    assert shown["choice"]["n_neighbors"] == list(range(1, 14))
     assert shown["metric"]["attribute"] == list(samples.load("hours").X)
 
 

@@ -558,17 +558,19 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
                 hint="pass all attributes of the row, or use NaiveBayesClassifier.",
             )
         counts = self.densities_[target].counts
-        logs = np.log(np.maximum(dirichlet_draws(counts[working._combos(target)[0]], draws, rng), 1e-300))
-        for name in self.graph_:
-            if name in working.gone or target not in self.graph_.parents[name]:
-                continue
-            density, combos = self.densities_[name], working._combos(name)
-            if isinstance(density, LinearDensity):
-                logs += _line_draws(name, density, combos, float(table[name][0]), draws, rng)
-            else:
-                logs += density.draw_log_prob(table[name], draws, rng)[:, combos]
-        _kernels.normalize(logs, "proba")
-        return logs
+        prior = dirichlet_draws(counts[working._combos(target)[0]], draws, rng)
+        logs = np.log(np.maximum(prior, 1e-300))
+        with np.errstate(all="ignore"):  # a value far from the training data may be impossible in every class
+            for name in self.graph_:
+                if name in working.gone or target not in self.graph_.parents[name]:
+                    continue
+                density, combos = self.densities_[name], working._combos(name)
+                if isinstance(density, LinearDensity):
+                    logs += _line_draws(name, density, combos, float(table[name][0]), draws, rng)
+                else:
+                    logs += density.draw_log_prob(table[name], draws, rng)[:, combos]
+            _kernels.normalize(logs, "proba")
+        return np.where(np.isnan(logs).any(axis=1, keepdims=True), prior, logs)
 
     def _rows_of_step(self, step: Step, train: Table, one: Table) -> Flags | None:
         """Return the training rows with the values of the node and of its parents, except for the class."""

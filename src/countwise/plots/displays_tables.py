@@ -516,7 +516,7 @@ class HistogramDisplay(Display):
     >>> from countwise import Discretizer, samples
     >>> from countwise.plots import HistogramDisplay
     >>> birds = samples.load("penguins")
-    >>> cutter = Discretizer("mdl").fit(birds.X, birds.y)
+    >>> cutter = Discretizer("mdl").fit(birds.columns("flipper_length_mm"), birds.y)
     >>> shown = HistogramDisplay.from_discretizer(cutter, "flipper_length_mm")
     >>> shown.edges.tolist(), list(shown.heights)
     ([192.5, 206.5], ['Adelie', 'Chinstrap', 'Gentoo'])
