@@ -78,7 +78,8 @@ def unfitted(draw: Draw, guard: Guard, model: Any, table: Table) -> None:
     shown, X = table.given(draw)
     for name in ("predict", "predict_proba", "transform", "summary", "score_samples", "tables", "to_sql", "explain"):
         if hasattr(type(model), name):
-            arguments = () if name in ("summary", "tables") else ("t",) if name == "to_sql" else (X,)
+            alone = name in ("summary", "tables") or (name == "explain" and isinstance(model, cw.FilterSelector))
+            arguments = () if alone else ("t",) if name == "to_sql" else (X,)
             guard(f"model.{name}() before fit: {shown}", lambda n=name, a=arguments: getattr(model, n)(*a))
 
 
@@ -116,6 +117,13 @@ def transformed(draw: Draw, guard: Guard, model: Any, X: Any, shown: str) -> Non
 
 def explained(draw: Draw, guard: Guard, model: Any, table: Table) -> None:
     if not hasattr(model, "explain") or isinstance(model, cw.BayesNetwork):
+        return
+    if isinstance(model, cw.FilterSelector):
+        guard("model.explain()", lambda: model.explain())
+        return
+    if isinstance(model, cw.Discretizer):
+        column = draw.pick([*table.names, "", 0, None])
+        guard(f"model.explain({column!r})", lambda: model.explain(column))
         return
     asked = table.again(draw)
     shown, X = asked.given(draw)
