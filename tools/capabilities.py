@@ -146,7 +146,14 @@ def answers(trial: Trial) -> dict[str, bool]:
 
 
 def table(found: dict[str, dict[str, bool]]) -> str:
-    """Return the table in Markdown: a row for each task, a column for each learner."""
+    """Return two tables in Markdown, each with half of the learners: a row for each task, a column a learner."""
+    names = list(found)
+    return "\n\n".join(
+        _half({n: found[n] for n in half}) for half in (names[: len(names) // 2], names[len(names) // 2 :])
+    )
+
+
+def _half(found: dict[str, dict[str, bool]]) -> str:
     short = [name if "Network" in name else name.removesuffix("Classifier") for name in found]
     head = ["| |" + "|".join(f" {name} " for name in short) + "|", "|---" * (len(found) + 1) + "|"]
     rows = [f"| {task} |" + "|".join(" ✓ " if found[n][task] else " · " for n in found) + "|" for task in TASKS]

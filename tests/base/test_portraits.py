@@ -220,3 +220,10 @@ def test_loaded_models_answer_the_same(tmp_path):
         if name in DRAWING:
             assert list(again.sample(5, 0)["class"]) == list(model.sample(5, 0)["class"])
     assert json.dumps(dict(model.portrait("no")))
+
+
+def test_counts_beyond_the_limit_of_numpy_are_drawn():
+    n = np.array([2**64 - 1] * 4, dtype=np.uint64)
+    model = cw.NaiveBayesClassifier(types={"n": "count"}).fit({"n": n}, list("abab"))
+    drawn = np.asarray(model.sample(50, random_state=0)["n"], dtype=float)
+    np.testing.assert_allclose(drawn, 2.0**64, rtol=1e-8)

@@ -13,10 +13,11 @@ import capabilities
 from countwise.registry import KINDS
 
 PAGE = capabilities.PAGE.read_text(encoding="utf-8")
-ROWS = [
-    [cell.strip() for cell in line.strip("|").split("|")]
-    for line in PAGE.split(capabilities.START)[1].split(capabilities.END)[0].strip().splitlines()
+HALVES = [
+    [[cell.strip() for cell in line.strip("|").split("|")] for line in half.splitlines()]
+    for half in PAGE.split(capabilities.START)[1].split(capabilities.END)[0].strip().split("\n\n")
 ]
+ROWS = [[*one, *other[1:]] for one, other in zip(*HALVES, strict=True)]  # one table again
 
 
 def test_the_table_has_every_learner_and_every_task():

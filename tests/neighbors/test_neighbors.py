@@ -751,3 +751,10 @@ def test_a_file_and_a_wrong_setting_of_a_local_plane(tmp_path):
     assert (countwise.load(tmp_path / "m.json").predict(X) == model.predict(X)).all()
     with pytest.raises(OptionError, match="local must be"):
         NeighborsRegressor(local="liner").fit(X, y)
+
+
+def test_a_setting_that_was_changed_after_fit_is_checked():
+    model = NeighborsRegressor(2).fit({"x": [0.0, 1.0, 9.0]}, [10.0, 20.0, 90.0])
+    for wrong in (np.array([1.0, 2.0]), "plane"):
+        with pytest.raises(OptionError, match="local must be 'mean' or 'linear'"):
+            model.set_params(local=wrong).predict({"x": [0.4]})

@@ -30,6 +30,8 @@ from countwise.working.steps import Factor, Step
 
 __all__ = ["Poisson", "PoissonDensity"]
 
+_LARGE_RATE = 1e15  # NumPy draws no Poisson numbers for much larger rates
+
 
 @dataclass(frozen=True, slots=True)
 class Poisson(NumericDistribution):
@@ -153,8 +155,9 @@ class PoissonDensity(NumericDensity):
         return float(self.rate[c]), "mean count"
 
     def draw(self, c: int, size: int, rng: np.random.Generator) -> NDArray[Any]:
-        """Draw Poisson numbers."""
-        return rng.poisson(self.rate[c], size)
+        """Draw Poisson numbers; a large rate draws rounded normal numbers, whose distribution is then the same."""
+        rate = float(self.rate[c])
+        return np.rint(rng.normal(rate, np.sqrt(rate), size)) if rate > _LARGE_RATE else rng.poisson(rate, size)
 
     def _drawn(self, x: float, c: int, size: int, rng: np.random.Generator) -> Floats:
         """Draw the rate from its gamma posterior; without rows of the class, from that of all classes."""

@@ -480,7 +480,7 @@ class NeighborsRegressor(Regressor, NeighborModel):
 
     def _scores(self, found: FoundNeighbors, weights: Floats, start: int, stop: int) -> Floats:
         predicted = self._means(found, weights)
-        if self.local == "linear":
+        if self._is_linear():
             predicted = self._linear(found, weights, self._numbers_in(self._rows)[start:stop])
         return -((predicted - self._targets[start:stop]) ** 2)
 
@@ -492,6 +492,10 @@ class NeighborsRegressor(Regressor, NeighborModel):
         center = self.mean_  # subtracted first, to avoid cancellation far from 0
         sums = np.bincount(owner, weights=weights * (self._targets[found.ids] - center), minlength=n)
         return np.where(total > 0, center + sums / np.where(total > 0, total, 1.0), center)
+
+    def _is_linear(self) -> bool:
+        check_settings(self, local=("mean", "linear"))  # it can be changed after fit
+        return bool(self.local == "linear")
 
     def _columns(self) -> list[str]:
         """Return the numeric columns that have a slope in a local linear regression."""
@@ -540,7 +544,7 @@ class NeighborsRegressor(Regressor, NeighborModel):
         >>> model.predict({"x": [0.4]}).tolist()
         [15.0]
         """
-        if self.local == "mean":
+        if not self._is_linear():
             return self._predicted(X, self._means)
 
         def linear(frame: Frame, start: int, stop: int) -> Floats:
@@ -551,7 +555,7 @@ class NeighborsRegressor(Regressor, NeighborModel):
 
     def _plane(self, found: FoundNeighbors, one: Frame) -> LocalPlane | None:
         """Return the plane of one row; None if the mean is predicted."""
-        if self.local == "mean":
+        if not self._is_linear():
             return None
         return next(self._planes(found, self._vote_weights(found), self._numbers_in(self._table(one, 0, 1))))
 

@@ -323,7 +323,7 @@ class NeighborWorking:
         total = float(votes.sum())
         if model._numbers:
             lines.append(f"mean weighted by votes: {number(float(model._means(found)[0]))}; total {number(total)}")
-            lines += [self._mean_formula(votes, total)] if total > 0 and model.local == "mean" else []
+            lines += [self._mean_formula(votes, total)] if total > 0 and not model._is_linear() else []
         else:
             counts = model._votes.count(found, votes)[0]
             order = np.argsort(-counts, kind="stable")
