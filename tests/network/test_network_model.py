@@ -593,3 +593,13 @@ def test_values_that_were_never_seen_are_no_evidence(asia_rows):
 def test_a_declared_domain_refuses_other_values():
     with pytest.raises(UnseenValueError):
         BayesNetwork(types={"a": countwise.Nominal("a", ("x", "y"))}).fit({"a": ["x", "z"]})
+
+
+def test_a_given_end_blocks_every_path():
+    net = BayesNetwork({"alarm": ["burglary"], "John": ["alarm"]})
+    for one, other, given in (("John", "alarm", "alarm"), ("John", "burglary", "John")):
+        shown = net.explain_d_separated(one, other, given=given)
+        assert set(shown.sections[0].table["state"]) == {"blocked"}
+    same = net.explain_d_separated("John", "John")
+    assert same.answer.endswith("a node is not separated from itself.")
+    assert same.sections == ()

@@ -34,6 +34,8 @@ WIDTH = 56  # characters of a line in a frame of 4:3
         ("Σ⁻¹(x - μ)", r"\Sigma^{-1} (x - \mu)"),
         ("f = Σ K(u)/(n·h)", r"f = \sum \frac{K(u)}{n \cdot h}"),
         ("2.5^3·e^-2.5/3!", r"2.5^{3} \cdot \frac{e^{-2.5}}{3!}"),
+        ("H(y | (42.35, 46.05]) = (1/2)/3", r"H(y \mid (42.35,\, 46.05]) = \frac{\frac{1}{2}}{3}"),
+        ("x - xᵢ", "x - x_{i}"),
         ("bill_length_mm <= 3", r"\text{bill\_length\_mm} \le 3"),
         ("a/b/c", r"\frac{\frac{a}{b}}{c}"),
         ("open (3 + 4", r"\text{open} (3 + 4"),

@@ -336,7 +336,7 @@ class NeighborWorking:
         if left:
             lines.append(
                 f"{left} more row{'s are' if left > 1 else ' is'} at the same distance as the last neighbor; "
-                "ties are broken by class, then by row."
+                f"ties are broken by {'row' if model._numbers else 'class, then by row'}."
             )
         return lines
 

@@ -300,7 +300,7 @@ def separation_account(
     condition = f" given {', '.join(c)}" if c else ""
     text = f"{left} and {right} are {'' if separated else 'not '}d-separated{condition}"
     lines = []
-    if not rows:
+    if not rows and not set(a) & set(b):
         lines.append("No path connects them.")
     elif more:
         lines.append(f"The first {len(rows)} paths are shown, the shortest ones first.")
@@ -308,7 +308,8 @@ def separation_account(
     end = "every path is blocked" if separated else "a path is open"
     if set(a) & set(b):
         end = "a node is not separated from itself"
-    return Account(f"{text}: {end}.", float(separated), (Section("Paths", table, tuple(lines)),))
+    sections = (Section("Paths", table, tuple(lines)),) if rows or lines else ()
+    return Account(f"{text}: {end}.", float(separated), sections)
 
 
 def _paths(graph: Graph, one: Sequence[str], other: Sequence[str]) -> tuple[list[list[str]], bool]:
@@ -337,6 +338,9 @@ def _arrows(graph: Graph, path: Sequence[str]) -> str:
 
 def _block(graph: Graph, path: Sequence[str], given: set[str], known: set[str]) -> tuple[str, str]:
     """Return whether a path is open or blocked, and why."""
+    for end in (path[0], path[-1]):
+        if end in given:
+            return "blocked", f"{end} is given"
     reasons = []
     for before, node, after in zip(path, path[1:], path[2:], strict=False):
         collider = before in graph.parents[node] and after in graph.parents[node]

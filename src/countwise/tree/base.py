@@ -688,13 +688,13 @@ class TreeModel(FeatureModel):
         >>> tennis = samples.load("tennis")
         >>> print(TreeClassifier(max_depth=1).fit(tennis.X, tennis.y).latex())
         \begin{tikzpicture}[x=1cm, y=1cm, every node/.style={font=\small, align=center}]
-          \node[draw, minimum width=1.92cm] (n0) at (2.22,0) {outlook?};
+          \node[draw, minimum width=1.92cm] (n0) at (2.47,0) {outlook?};
           \node[draw, rounded corners=4pt, minimum width=0.97cm] (n1) at (0,-2) {Yes \\ 4};
-          \node[draw, rounded corners=4pt, minimum width=1.73cm] (n2) at (2.22,-2) {Yes \\ 5 \\ 2 wrong};
-          \node[draw, rounded corners=4pt, minimum width=1.73cm] (n3) at (4.44,-2) {No \\ 5 \\ 2 wrong};
-          \draw[-] (n0) -- node[midway, fill=white, inner sep=1pt] {Overcast} (n1);
-          \draw[-] (n0) -- node[midway, fill=white, inner sep=1pt] {Rain} (n2);
-          \draw[-] (n0) -- node[midway, fill=white, inner sep=1pt] {Sunny} (n3);
+          \node[draw, rounded corners=4pt, minimum width=1.73cm] (n2) at (2.47,-2) {Yes \\ 5 \\ 2 wrong};
+          \node[draw, rounded corners=4pt, minimum width=1.73cm] (n3) at (4.94,-2) {No \\ 5 \\ 2 wrong};
+          \draw[-] (n0) -- node[pos=0.7, fill=white, inner sep=1pt] {Overcast} (n1);
+          \draw[-] (n0) -- node[pos=0.7, fill=white, inner sep=1pt] {Rain} (n2);
+          \draw[-] (n0) -- node[pos=0.7, fill=white, inner sep=1pt] {Sunny} (n3);
         \end{tikzpicture}
         """
         self._check_fitted()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from countwise.tree.conditions import condition_of
-from countwise.working.tikz import LETTER, Arrow, Box, picture, scale_of
+from countwise.working.tikz import AT, LETTER, Arrow, Box, picture, scale_of
 
 __all__ = ["tree_latex"]
 
@@ -30,11 +30,11 @@ def _placed(model: Any, max_depth: int) -> tuple[list[Box], list[Arrow]]:
     tree, features = model.tree_, model._features
     ends = (tree.attribute < 0) | (tree.depths >= max_depth)
     place = tree.places(ends)
-    labels = {k: condition_of(tree, features, k).short for k in place if k}
+    labels = {k: condition_of(tree, features, k).short.replace("<=", "≤") for k in place if k}
     words = {k: _words(model, k, cut=bool(ends[k])) for k in place}
     wide = {k: LETTER * max(map(len, lines)) + 0.4 for k, lines in words.items()}
     if sum(bool(ends[k]) for k in place) <= _FEW:
-        apart = max(*wide.values(), *(LETTER * len(label) for label in labels.values()), 0.0) + 0.3
+        apart = max(*wide.values(), *(LETTER * len(label) / AT for label in labels.values()), 0.0) + 0.3
         at = {k: (apart * x, -2.0 * float(tree.depths[k])) for k, x in place.items()}
     else:
         step = max(wide.values()) + LETTER * max(map(len, labels.values()), default=0) + 0.8

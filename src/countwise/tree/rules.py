@@ -36,6 +36,7 @@ __all__ = [
     "simplified",
 ]
 
+_MOST_ON_SLIDES = 40  # rules
 _MOST_RECORDED = 100  # rules whose simplification is recorded
 _MOST_CASES = 10_000  # conditions that are checked to find out whether rules cover every row
 
@@ -245,7 +246,7 @@ class RuleSet(Sequence[Rule]):
         Parameters
         ----------
         width : int or None, default=None
-            Has no effect: LaTeX breaks the lines. It is accepted as by other ``latex`` methods.
+            If not None, at most 40 rules are shown, for slides. LaTeX breaks the lines.
 
         Returns
         -------
@@ -264,6 +265,8 @@ class RuleSet(Sequence[Rule]):
         """
         check_number("width", width, 1, none=True)
         lines = [rf"  \item {escaped(line)}" for line in str(self).split("\n") if line]
+        if width is not None and len(lines) > _MOST_ON_SLIDES:
+            lines[_MOST_ON_SLIDES:] = [rf"  \item[] \ldots{{}} and {len(lines) - _MOST_ON_SLIDES} more"]
         return "\n".join([r"\begin{enumerate}", *lines, r"\end{enumerate}"]) if lines else ""
 
     def _repr_html_(self) -> str:

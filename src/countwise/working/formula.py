@@ -141,7 +141,7 @@ class _Reader:
         return scripted, (bare if scripted is part else scripted)
 
     def _bracket(self, opening: str) -> tuple[Part, Part]:
-        closing = _CLOSING[opening]
+        closing = self._partner(opening)
         inside = self.parts(closing)
         if self.peek()[1] != closing:  # no closing bracket: only a character
             return (plain := Part(rf"{opening}{joined(inside)}", 1 + width_of(inside))), plain
@@ -154,6 +154,17 @@ class _Reader:
         alone = opening == "(" and len(inside) == 1 and latex.startswith(r"\frac") and self.peek()[1] not in _POWERS
         opened = Part(rf"\bigl{opening}", 1), *inside, Part(rf"\bigr{closing}", 1)
         return (bare if alone and self.peek()[1] != "^" else Part(shown, width + 2, inside=opened)), bare
+
+    def _partner(self, opening: str) -> str:
+        """Return the bracket that closes this one; that of a half-open interval is of the other kind: (42, 46]."""
+        depth = 0
+        for _, text in self.tokens[self.at :]:
+            if text in (")", "]"):
+                if not depth:
+                    return text
+                depth -= 1
+            depth += text in ("(", "[")
+        return _CLOSING[opening]
 
     def _named(self, text: str) -> Part:
         """Read a name of one or more words, and the bracket with its arguments."""

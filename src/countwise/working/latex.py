@@ -47,7 +47,7 @@ _MATH = {
     "α": r"\alpha", "β": r"\beta", "γ": r"\gamma", "δ": r"\delta", "Δ": r"\Delta", "ε": r"\varepsilon",
     "½": r"\tfrac12", "θ": r"\theta", "λ": r"\lambda", "μ": r"\mu", "π": r"\pi", "σ": r"\sigma",
     "φ": r"\varphi", "χ": r"\chi", "°": r"^{\circ}", "¹": "^{1}", "²": "^{2}", "³": "^{3}", "⁻": "^{-}",
-    "₁": "_{1}", "₂": "_{2}", "ᵀ": r"^{\mathsf{T}}",
+    "₁": "_{1}", "₂": "_{2}", "ᵢ": "_{i}", "ⱼ": "_{j}", "ᵀ": r"^{\mathsf{T}}",
 }  # fmt: skip
 # Accents that every encoding of fonts has.
 _ACCENTS = {
@@ -271,6 +271,8 @@ def _arrays(
             ]
     lines = [" & ".join(columns[name][i].latex for name in names) for i in range(grid.n_rows + 1)]
     most = _ROWS if width is None else _ROWS_OF_A_FRAME - max(columns[name][0].latex.count(r"\\") for name in names)
+    if width is not None and any(r"\frac" in line for line in lines):
+        most -= 3  # fractions are higher
     own = [name for name in names if name not in list(grid)[: grid._leading]]
     kept = [any(shown_text(grid[name][i]) for name in own) or len(names) == len(grid) for i in range(grid.n_rows)]
     rows = [line for line, some in zip(zip(lines[1:], high[1:], strict=True), kept, strict=True) if some]

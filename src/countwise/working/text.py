@@ -115,8 +115,14 @@ def unused_lines(working: Working) -> list[str]:
             lines.append(f"{', '.join(step.attribute for step in steps)} ({reason})")
         else:
             # a missing value has nothing to show after the name
-            lines += [f"{s.attribute if s.state == 'missing' else s.event} ({reason})" for s in steps]
+            lines += [f"{s.attribute if s.state == 'missing' else s.event} ({_why(working, s)})" for s in steps]
     return lines
+
+
+def _why(working: Working, step: Step) -> str:
+    """Return why an attribute is not used; that its value is missing may be evidence of its own."""
+    as_evidence = any(used.attribute == f"{step.attribute} missing" for used in working.steps if used.factors)
+    return f"{step.absence}; that it is missing is used" if as_evidence else step.absence
 
 
 def remarks(working: Working) -> list[str]:

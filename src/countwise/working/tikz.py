@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from countwise.working.latex import LETTER, escaped
 
-__all__ = ["LETTER", "Arrow", "Box", "picture", "scale_of"]
+__all__ = ["AT", "LETTER", "Arrow", "Box", "picture", "scale_of"]
 
+AT = 0.7  # place of a label on its line, nearer to the end: labels of neighboring lines do not touch
 _LINE = 0.6  # height of a line of text in a box, in cm
 _HIGH = 0.6  # height of a frame, as a share of its width
 
@@ -56,7 +57,7 @@ def picture(boxes: Sequence[Box], arrows: Sequence[Arrow], width: int | None = N
     for arrow in arrows:
         style = f"[{'->' if arrow.head else '-'}{', rounded corners=6pt' if arrow.points else ''}]"
         through = "".join(f" -- ({_cm(x)},{_cm(y)})" for x, y in arrow.points)
-        label = rf" node[midway, fill=white, inner sep=1pt] {{{escaped(arrow.label)}}}" if arrow.label else ""
+        label = rf" node[pos={AT}, fill=white, inner sep=1pt] {{{escaped(arrow.label)}}}" if arrow.label else ""
         lines.append(rf"  \draw{style} (n{arrow.start}){through} --{label} (n{arrow.end});")
     lines.append(r"\end{tikzpicture}")
     text = "\n".join(lines)
