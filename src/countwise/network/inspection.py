@@ -179,7 +179,7 @@ def _orderings(found: FoundStructure, score: str) -> Section:
     best = [order for order, one in ranked if one > ranked[0][1] - TINY]
     shown = ranked[:_MOST]
     table = Grid({"ordering": [", ".join(order) for order, _ in shown], score: [one for _, one in shown]})
-    lines = [f"{len(ranked):,} orderings of {len(best[0])} nodes; {len(best):,} of them have the best score."]
+    lines = [f"{len(ranked):,} orderings of {len(best[0])} nodes; {len(best):,} with the best score."]
     if len(ranked) > _MOST:
         lines.insert(0, f"The best {_MOST} are shown; found_.orders has all.")
     return Section("Every ordering", table, tuple(lines))

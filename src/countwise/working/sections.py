@@ -11,7 +11,7 @@ from countwise.working.formula import Formula
 from countwise.working.grid import Grid, cell_width
 from countwise.working.markup import escape
 
-__all__ = ["Account", "Section"]
+__all__ = ["Account", "Section", "broken_line"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +68,9 @@ class Section:
         check_number("width", width, 1, none=True, whole=True)
         room = None if width is None else max(int(width) - 2, 1)
         table = self.table.text(room) if self.table.n_rows else ""
-        lines = self.lines if room is None else [part for line in self.lines for part in _folded(line, room)]
+        lines = self.lines if room is None else [part for line in self.lines for part in broken_line(line, room)]
         body = [*(table.split("\n") if table else []), *lines]
-        title = [self.title] if width is None else _folded(self.title, max(int(width), 1))
+        title = [self.title] if width is None else broken_line(self.title, max(int(width), 1))
         return "\n".join([*title, *(f"  {line}".rstrip() for line in body)])
 
     def __str__(self) -> str:
@@ -143,7 +143,7 @@ _BREAKS = re.compile(r"(?<=\S) (?=[=+−·≥≤<>-] )")  # before an operator b
 _OPENING, _CLOSING = "([{", ")]}"
 
 
-def _folded(line: str, width: int) -> list[str]:
+def broken_line(line: str, width: int) -> list[str]:
     """Break a sentence at blanks, and a formula before operators; the further lines are indented."""
     import textwrap
 
@@ -240,7 +240,7 @@ class Account:
         sections = (section.text(width) for section in self.sections)
         answer, *notes = (self.answer, *(f"Note: {note}" for note in self.notes))
         if width is not None:
-            answer, *notes = ("\n".join(_folded(line, int(width))) for line in (answer, *notes))
+            answer, *notes = ("\n".join(broken_line(line, int(width))) for line in (answer, *notes))
         return printable("\n\n".join([answer, *sections, *notes]))
 
     def latex(self, width: int | None = None) -> str:

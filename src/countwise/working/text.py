@@ -5,6 +5,7 @@ from __future__ import annotations
 from countwise.errors import printable
 from countwise.working.grid import Grid, cell_width
 from countwise.working.numbers import fraction, percent, probability, signed
+from countwise.working.sections import broken_line
 from countwise.working.steps import Factor, Step
 from countwise.working.working import Working
 
@@ -19,7 +20,10 @@ def render(working: Working, width: int | None = None) -> str:
     table = _table(working)
     if width is not None and max(map(cell_width, table.split("\n"))) > width:
         table = "\n\n".join(_class(working, c) for c in columns(working))
-    return printable("\n".join([table, "", verdict(working), *remarks(working), *_sections(working, width)]))
+    lines = [verdict(working), *remarks(working)]
+    if width is not None:
+        lines = [part for line in lines for part in broken_line(line, width)]
+    return printable("\n".join([table, "", *lines, *_sections(working, width)]))
 
 
 def _table(working: Working) -> str:
