@@ -389,7 +389,15 @@ def slow_column(cells, separator):
     for true, false in (("true", "false"), ("True", "False"), ("TRUE", "FALSE")):
         if set(present) <= {true, false}:
             return "object", [None if cell in MISSING else cell == true for cell in bare]
-    return "object", [None if b in MISSING else c for b, c in zip(bare, cells, strict=True)]
+    return "object", [None if b in MISSING else without_guard(c) for b, c in zip(bare, cells, strict=True)]
+
+
+def without_guard(cell):
+    """The text without the apostrophe that was written before what a spreadsheet would run as a formula."""
+    text = cell.removeprefix("'")
+    formula = text.lstrip("'")[:1] in tuple("=+-@\t\r") and len(text.lstrip("'")) > 1
+    number = re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", text)
+    return text if cell.startswith("'") and formula and not number else cell
 
 
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
