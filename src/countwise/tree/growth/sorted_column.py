@@ -103,11 +103,11 @@ class SortedColumn:
 
     def _sides(self, level: RowLevel, nodes: Indices) -> Floats:
         """Return the cells below and above the best threshold of some nodes."""
-        places = np.maximum(self._places[nodes], self.starts[nodes])
-        left = np.stack([self.starts[nodes], places], axis=1)
-        right = np.stack([places, self.starts[nodes + 1]], axis=1)
-        inside = self._contents(level, np.concatenate([left, right]), np.concatenate([nodes, nodes]))
-        return np.stack([inside[: len(nodes)], inside[len(nodes) :]], axis=1)
+        segments = np.empty((len(nodes), 4), dtype=self.starts.dtype)  # below from and to, above from and to
+        segments[:, 0], segments[:, 3] = self.starts[nodes], self.starts[nodes + 1]
+        segments[:, 1] = segments[:, 2] = np.maximum(self._places[nodes], segments[:, 0])
+        inside = self._contents(level, segments.reshape(-1, 2), np.repeat(nodes, 2))
+        return inside.reshape(len(nodes), 2, -1)
 
     def _contents(self, level: RowLevel, segments: Indices, nodes: Indices) -> Floats:
         """Return the cells of some segments of the entries."""
