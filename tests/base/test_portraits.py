@@ -13,7 +13,10 @@ from sklearn.datasets import load_iris
 
 import countwise as cw
 from countwise import samples
+from countwise.distributions.gaussian import GaussianDensity
 from countwise.errors import OptionError
+from countwise.network.classifier import _line_draws
+from countwise.network.linear_gaussian import LinearDensity
 from countwise.registry import KINDS, class_of
 
 CLASSIFIERS = [name for name, kind in KINDS.items() if hasattr(class_of(kind), "predict_proba")]
@@ -227,3 +230,12 @@ def test_counts_beyond_the_limit_of_numpy_are_drawn():
     model = cw.NaiveBayesClassifier(types={"n": "count"}).fit({"n": n}, list("abab"))
     drawn = np.asarray(model.sample(50, random_state=0)["n"], dtype=float)
     np.testing.assert_allclose(drawn, 2.0**64, rtol=1e-8)
+
+
+@pytest.mark.parametrize("c", [0, 1])
+def test_a_number_in_a_network_is_drawn_as_in_naive_bayes(c):
+    mean, sd, n, borrowed = np.array([0.5, 1.0]), np.array([1.0, 2.0]), np.array([1.0, 40.0]), np.array([True, False])
+    line = LinearDensity("x", (), mean, np.zeros((2, 0)), sd, n, borrowed)
+    drawn = _line_draws("x", line, [c], 0.2, 50, np.random.default_rng(0))
+    gaussian = GaussianDensity("x", mean, sd, n, borrowed)
+    np.testing.assert_array_equal(drawn[:, 0], gaussian._drawn(0.2, c, 50, np.random.default_rng(0)))

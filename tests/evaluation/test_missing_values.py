@@ -18,7 +18,7 @@ from countwise.evaluation import missing_values, paired_test
 CREDIT = samples.load("credit")
 
 
-def gaps(n: int = 300, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
+def with_missing(n: int = 300, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
     """Two columns: the values of one are missing in one class more often, those of the other everywhere alike."""
     rng = np.random.default_rng(seed)
     y = np.array(["no", "yes"], dtype=object)[rng.integers(0, 2, n)]
@@ -44,7 +44,7 @@ def test_the_chi_square_tests_are_those_of_scipy():
 
 
 def test_both_readings_are_cross_validated_on_the_same_folds_and_tested():
-    X, y = gaps()
+    X, y = with_missing()
     found = missing_values(NaiveBayesClassifier(), X, y, cv=5, random_state=3)
     settings = {"cv": 5, "random_state": 3, "scoring": ["accuracy", "log_loss"]}
     left_out = cross_validate(NaiveBayesClassifier(), X, y, **settings)
@@ -58,9 +58,9 @@ def test_both_readings_are_cross_validated_on_the_same_folds_and_tested():
 
 
 def test_it_shows_itself_in_every_form():
-    found = missing_values(NaiveBayesClassifier(), *gaps())
+    found = missing_values(NaiveBayesClassifier(), *with_missing())
     account = found.explain()
-    assert str(found).startswith("Missing values depend on class in 'a'; ")
+    assert str(found).startswith("Missing values depend on class in 'a' (p < 0.01); ")
     assert max(map(len, found.text(80).splitlines())) <= 80
     assert {section.title for section in account.sections} >= {
         "Does being missing depend on the class?",
@@ -74,7 +74,7 @@ def test_it_shows_itself_in_every_form():
 
 @pytest.mark.parametrize("y", ["class", None])
 def test_tables_of_every_kind_give_the_same(y):
-    X, target = gaps()
+    X, target = with_missing()
     frame = X.assign(**{"class": target})
     first = missing_values(NaiveBayesClassifier(), X, target)
     second = missing_values(NaiveBayesClassifier(), *((frame, "class") if y else (dict(X), target)))
@@ -82,7 +82,7 @@ def test_tables_of_every_kind_give_the_same(y):
 
 
 def test_wrong_arguments_are_refused():
-    X, y = gaps()
+    X, y = with_missing()
     with pytest.raises(OptionError, match="TreeClassifier"):
         missing_values(TreeClassifier(), X, y)
     with pytest.raises(TableError, match="No value is missing"):
@@ -99,7 +99,7 @@ def auto() -> NaiveBayesClassifier:
 
 
 def test_auto_takes_the_columns_where_missing_values_depend_on_the_class():
-    X, y = gaps()
+    X, y = with_missing()
     model = auto().fit(X, y)
     assert model.missing_ == {"a": "value", "b": "ignore"}
     by_hand = NaiveBayesClassifier(missing={"a": "value"}).fit(X, y)
@@ -111,7 +111,7 @@ def test_auto_takes_the_columns_where_missing_values_depend_on_the_class():
 
 
 def test_the_working_says_that_the_data_decided():
-    X, y = gaps()
+    X, y = with_missing()
     working = auto().fit(X, y).explain([{"a": None, "b": None}])
     assert any(step.attribute == "a missing" for step in working.used)
     assert [note for note in working.notes if "'a' is missing depends on the class: p = " in note]
@@ -119,13 +119,13 @@ def test_the_working_says_that_the_data_decided():
 
 
 def test_pieces_merged_models_and_forgotten_rows_decide_by_all_rows():
-    X, y = gaps()
+    X, y = with_missing()
     whole = auto().fit(X, y)
     pieces = auto().partial_fit(X[:10], y[:10], classes=["no", "yes"])
     assert pieces.missing_["a"] == "ignore"  # ten rows do not show it
     pieces.partial_fit(X[10:], y[10:])
     merged = auto().fit(X[:150], y[:150]) + auto().fit(X[150:], y[150:])
-    more, labels = gaps(seed=1)
+    more, labels = with_missing(seed=1)
     longer = auto().fit(pd.concat([X, more]), [*y, *labels]).forget(more, labels)
     for model in (pieces, merged, longer):
         assert model.missing_ == whole.missing_
@@ -133,7 +133,7 @@ def test_pieces_merged_models_and_forgotten_rows_decide_by_all_rows():
 
 
 def test_engines_and_model_files_decide_alike(tmp_path):
-    X, y = gaps()
+    X, y = with_missing()
     frame = X.assign(**{"class": y})
     memory = auto().fit(frame, "class")
     engine = auto().fit(duckdb.from_df(frame), "class")
@@ -148,7 +148,7 @@ def test_engines_and_model_files_decide_alike(tmp_path):
 
 
 def test_folds_and_left_out_rows_decide_by_their_training_rows():
-    X, y = gaps(60, seed=4)
+    X, y = with_missing(60, seed=4)
     fast = cross_validate(auto(), X, y, cv=5, scoring="log_loss")
     slow = cross_validate(auto(), X, y, cv=5, scoring="log_loss", fast=False)
     np.testing.assert_allclose(fast.values("log_loss"), slow.values("log_loss"), rtol=1e-9)
@@ -163,7 +163,7 @@ def test_folds_and_left_out_rows_decide_by_their_training_rows():
 
 
 def test_the_command_line_takes_auto(tmp_path):
-    X, y = gaps()
+    X, y = with_missing()
     X.assign(**{"class": y}).to_csv(tmp_path / "t.csv", index=False)
     command = [sys.executable, "-m", "countwise", "train", "t.csv", "-y", "class", "-o", "m.json", "--missing"]
     done = subprocess.run([*command, "auto"], cwd=tmp_path, capture_output=True, text=True)

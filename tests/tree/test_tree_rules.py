@@ -42,17 +42,19 @@ def limit(errors: int, n: int, confidence: float) -> float:
     return float(brentq(lambda p: binom.cdf(errors, n, p) - confidence, 0.0, 1.0, xtol=1e-15, rtol=1e-14))
 
 
-def table(seed: int, rows: int = 60, gaps: float = 0.0, classes: int = 3) -> tuple[dict[str, Any], np.ndarray]:
+def table(
+    seed: int, rows: int = 60, missing_rate: float = 0.0, classes: int = 3
+) -> tuple[dict[str, Any], np.ndarray]:
     rng = np.random.default_rng(seed)
 
     def names(values: Any) -> np.ndarray:
         column = np.empty(rows, dtype=object)
         column[:] = [values[i] for i in rng.integers(0, len(values), rows)]
-        column[rng.random(rows) < gaps] = None
+        column[rng.random(rows) < missing_rate] = None
         return column
 
     x = rng.normal(size=rows).round(1)
-    x[rng.random(rows) < gaps] = np.nan
+    x[rng.random(rows) < missing_rate] = np.nan
     X = {"w": names("uvwz"), "x": x, "o": names(LEVELS), "i": rng.integers(0, 4, rows).astype(float)}
     told = np.array([v in ("u", "v") for v in X["w"]]) + (np.nan_to_num(x) > 0.3)
     y = np.where(rng.random(rows) < 0.3, rng.integers(0, classes, rows), told % classes)
@@ -112,7 +114,7 @@ def test_each_row_without_gaps_satisfies_one_rule_that_answers_as_the_tree_does(
 
 @pytest.mark.parametrize("seed", range(3))
 def test_gaps_in_a_branch_of_their_own_have_rules_that_say_so(seed):
-    X, y = table(seed, gaps=0.25)
+    X, y = table(seed, missing_rate=0.25)
     model = TreeClassifier(types=TYPES, missing="branch").fit(X, y)
     rules = model.rules()
     said = [c for rule in rules for c in rule.conditions if c.missing]
@@ -233,11 +235,11 @@ def test_simplified_rules_never_have_a_larger_pessimistic_error(confidence, seed
 
 @pytest.mark.parametrize("held", ["pessimistic", "held_out", None])
 @pytest.mark.parametrize("method", ["c45", "tree"])
-@pytest.mark.parametrize("gaps", [0.0, 0.2])
-def test_the_first_rule_that_holds_decides(held, method, gaps):
+@pytest.mark.parametrize("missing_rate", [0.0, 0.2])
+def test_the_first_rule_that_holds_decides(held, method, missing_rate):
     for seed in range(3):
-        X, y = table(seed, gaps=gaps)
-        asked, _ = table(seed + 100, gaps=0.2)
+        X, y = table(seed, missing_rate=missing_rate)
+        asked, _ = table(seed + 100, missing_rate=0.2)
         model = RuleClassifier(method, simplify=held, types=TYPES).fit(X, y)
         check_list(model, X, y)
         check_list(model, asked, None)
@@ -357,7 +359,7 @@ def test_outlook_is_the_one_rule_of_tennis():
 
 @pytest.mark.parametrize("seed", range(6))
 def test_one_rule_of_names_errs_least_of_all_attributes(seed):
-    X, y = table(seed, gaps=0.15)
+    X, y = table(seed, missing_rate=0.15)
     X = {"w": X["w"], "o": X["o"], "i": np.array([f"n{int(v)}" for v in X["i"]], dtype=object)}
     model = RuleClassifier("one_r").fit(X, y)
 
@@ -505,8 +507,8 @@ def test_a_wrong_setting_of_rules_is_named(wrong):
     ids=["c45", "tree", "one_r", "abstain"],
 )
 def test_rules_come_back_from_a_file_as_they_were(model, tmp_path):
-    X, y = table(5, gaps=0.1)
-    asked, _ = table(105, gaps=0.2)
+    X, y = table(5, missing_rate=0.1)
+    asked, _ = table(105, missing_rate=0.2)
     model.fit(X, y)
     save(model, tmp_path / "rules.cw")
     back = load(tmp_path / "rules.cw")
@@ -562,11 +564,11 @@ def test_the_explanation_names_the_rule_that_decides_and_what_fails_before_it():
 # -- the report of the simplification ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("gaps", [0.0, 0.15])
+@pytest.mark.parametrize("missing_rate", [0.0, 0.15])
 @pytest.mark.parametrize("confidence", [0.1, 0.4])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_report_counts_what_each_rule_covers_without_each_condition(seed, confidence, gaps):
-    X, y = table(seed, gaps=gaps)
+def test_the_report_counts_what_each_rule_covers_without_each_condition(seed, confidence, missing_rate):
+    X, y = table(seed, missing_rate=missing_rate)
     model = RuleClassifier(types=TYPES, min_samples_leaf=1, confidence=confidence).fit(X, y)
     tree = TreeClassifier("gain_ratio", types=TYPES).fit(X, y).rules()
     report = model.simplification_report()

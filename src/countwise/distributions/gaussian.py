@@ -26,7 +26,7 @@ from countwise.working.grid import Grid
 from countwise.working.numbers import Worked, normal, normal_written, number, probability
 from countwise.working.sections import Section
 
-__all__ = ["Gaussian", "GaussianDensity"]
+__all__ = ["Gaussian", "GaussianDensity", "drawn_log_densities"]
 
 _HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
 _WORN = 1e-4  # if a smaller fraction of a sum of squares remains without a row, digits are lost
@@ -282,16 +282,9 @@ class GaussianDensity(NumericDensity):
         return rng.normal(self.mean[c], self.sd[c], size)
 
     def _drawn(self, x: float, c: int, size: int, rng: np.random.Generator) -> Floats:
-        """Draw mean and variance from their posterior (normal, scaled inverse chi-square).
-
-        A standard deviation of the whole column has its degrees of freedom, and so has its mean.
-        """
+        """Draw mean and variance from their posterior; a standard deviation of the whole column has all its rows."""
         behind = float(self.n.sum() if self.borrowed[c] else self.n[c])
-        free = max(behind - 1, 1.0)
-        sd = self.sd[c] * np.sqrt(free / rng.chisquare(free, size))
-        mean = rng.normal(self.mean[c], sd / np.sqrt(max(self.n[c] or behind, 1.0)))
-        with np.errstate(over="ignore"):  # far from all rows the density is 0
-            return np.asarray(-0.5 * ((x - mean) / sd) ** 2 - np.log(sd) - _HALF_LOG_2PI)
+        return drawn_log_densities(x, float(self.mean[c]), float(self.sd[c]), float(self.n[c]), behind, size, rng)
 
     def summary(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
         """Return a row for each class: mean and standard deviation."""
@@ -379,3 +372,17 @@ def _without(n: Floats, mean: Any, m2: Any, x: Floats, w: Floats) -> tuple[Float
     square = m2 - w * (x - mean) ** 2 * (n / rest)
     worn = (rest > 0) & (m2 > 0) & (square < _WORN * m2)
     return rest, after, np.where(rest > 0, np.maximum(square, 0.0), 0.0), worn
+
+
+def drawn_log_densities(
+    x: float, mean: float, sd: float, n: float, behind: float, size: int, rng: np.random.Generator
+) -> Floats:
+    """Return log φ(x) for means and variances drawn from their posterior (normal, scaled inverse chi-square).
+
+    `n` is the number of rows behind the mean, and `behind` that behind the standard deviation.
+    """
+    free = max(behind - 1, 1.0)
+    drawn = sd * np.sqrt(free / rng.chisquare(free, size))
+    centers = rng.normal(mean, drawn / np.sqrt(max(n or behind, 1.0)))
+    with np.errstate(over="ignore"):  # far from all rows the density is 0
+        return np.asarray(-0.5 * ((x - centers) / drawn) ** 2 - np.log(drawn) - _HALF_LOG_2PI)

@@ -121,7 +121,11 @@ class MissingValues:
 
     def __str__(self) -> str:
         depend = self.informative
-        what = f"depend on {self.target} in {listed(depend)}" if depend else f"do not depend on {self.target}"
+        what = (
+            f"depend on {self.target} in {listed(depend)} (p < {INFORMATIVE:g})"
+            if depend
+            else f"do not depend on {self.target}"
+        )
         better = [name for name, test in self.tests.items() if test.significant]
         gain = (
             f"the two readings differ significantly in {listed(better)}"

@@ -23,6 +23,7 @@ from countwise.data.table import Table
 from countwise.data.text import Block, Text
 from countwise.distributions import MEstimate, smoothing_of
 from countwise.distributions.categorical import CategoricalDensity
+from countwise.distributions.gaussian import drawn_log_densities
 from countwise.errors import SEED, OptionError, check_flag, check_number, check_settings, check_value
 from countwise.network.base import MOST_ROWS, NetworkModel
 from countwise.network.blueprint import GivenTable, is_empty
@@ -599,10 +600,10 @@ def _line_draws(
         )
     out = np.zeros((draws, len(combos)))
     for c, combo in enumerate(() if line.constant else combos):
-        n = max(float(line.n[combo]), 1.0)
-        sd = line.sd[combo] * np.sqrt(max(n - 1, 1.0) / rng.chisquare(max(n - 1, 1.0), draws))
-        mean = rng.normal(line.intercept[combo], sd / np.sqrt(n))
-        out[:, c] = -0.5 * ((y - mean) / sd) ** 2 - np.log(sd)
+        n = float(line.n[combo])
+        behind = float(line.n.sum()) if line.borrowed[combo] else n
+        mean, sd = float(line.intercept[combo]), float(line.sd[combo])
+        out[:, c] = drawn_log_densities(y, mean, sd, n, behind, draws, rng)
     return out
 
 

@@ -645,10 +645,10 @@ class HistogramDisplay(Display):
         """Write the cut points beside their lines, and the names of the bins between them."""
         low, high = ax.get_xlim()
         inside = ax.get_xaxis_transform()  # heights as proportions
-        gaps = np.diff(self.edges)
+        widths = np.diff(self.edges)
         unit = (high - low) / 440  # about one point of the font
         needed = max((text_width(number(e), 8) for e in self.edges.tolist()), default=0.0) * unit
-        upright = len(gaps) > 0 and float(gaps.min()) < needed * 1.1
+        upright = len(widths) > 0 and float(widths.min()) < needed * 1.1
         for edge in self.edges.tolist():
             ax.annotate(number(edge), (edge, 0.985), xycoords=inside, xytext=(2, 0), textcoords="offset points",
                         va="top", ha="left", fontsize=8, color=MARK, rotation=90 if upright else 0)  # fmt: skip
